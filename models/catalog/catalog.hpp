@@ -1,0 +1,28 @@
+// The embedded catalog: GPUs, nodes, fabrics and architectures as C++ tables, each number with its source.
+// A Catalog is a value, so that a file can override or extend a copy of the built-in one.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "models/architecture.hpp"
+#include "models/hardware.hpp"
+
+namespace rollcast {
+
+struct Catalog {
+  std::vector<Gpu> gpus;
+  std::vector<Node> nodes;
+  std::vector<Fabric> fabrics;
+  std::vector<Architecture> architectures;
+};
+
+Catalog const& builtin_catalog();
+
+// nullptr when there is no such name.
+Gpu const* find_gpu(Catalog const& c, std::string_view name);
+Node const* find_node(Catalog const& c, std::string_view name);
+Fabric const* find_fabric(Catalog const& c, std::string_view name);
+Architecture const* find_architecture(Catalog const& c, std::string_view name);
+
+}  // namespace rollcast

@@ -1,0 +1,75 @@
+// What a cluster is made of: GPU, node, fabric. Figures are data-sheet or visible values; what a program
+// achieves of them is the Profile's business (profile.hpp).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/units.hpp"
+
+namespace rollcast {
+
+// Where a number comes from. field "*" covers every field that has no note of its own.
+struct SourceNote {
+  std::string field;
+  std::string source;
+};
+
+struct Gpu {
+  std::string name;                 // catalog key: "h100-sxm"
+  FlopsPerSecond bf16;              // dense matrix rate (fp16 on cards without bf16)
+  FlopsPerSecond fp8;               // dense; 0: the card has no fp8
+  Bytes memory_on_the_box;          // the name: "80 GB"
+  Bytes visible_memory;             // what a process sees; every forecast uses this one
+  BytesPerSecond memory_bandwidth;  // HBM or GDDR, data sheet
+  Bytes l2;
+  int sms = 0;
+  BytesPerSecond nvlink;  // per direction, all links of the GPU together; 0: none
+  BytesPerSecond pcie;    // per direction, data sheet
+  std::vector<SourceNote> sources;
+};
+
+enum class Interconnect {
+  nvswitch,      // any pair at full NVLink speed
+  nvlink_pairs,  // bridges between neighbours, the rest over PCIe
+  pcie,          // through PCIe switches and the host
+};
+
+struct Node {
+  std::string name;  // catalog key: "hgx-h100"
+  Gpu gpu;
+  int gpus = 0;
+  Interconnect interconnect = Interconnect::nvswitch;
+  int gpus_per_pcie_switch = 2;
+  int numa_nodes = 2;
+  int nics = 0;        // for training traffic
+  BytesPerSecond nic;  // each, per direction
+  Bytes host_memory;
+  BytesPerSecond host_memory_bandwidth;  // per NUMA node
+  std::string fabric;                    // catalog key of the fabric it usually comes with
+  std::vector<SourceNote> sources;
+};
+
+enum class FabricKind { infiniband, roce, tcp };
+
+struct Fabric {
+  std::string name;  // catalog key: "ib-400g"
+  FabricKind kind = FabricKind::infiniband;
+  BytesPerSecond nic;          // per NIC and direction; a cluster uses the smaller of this and the node's
+  Seconds latency;             // one message, NIC to NIC
+  bool rail_optimized = true;  // NIC i of every node on leaf i
+  int nodes_per_leaf = 32;
+  double oversubscription = 1;  // leaf down-links over up-links
+  std::vector<SourceNote> sources;
+};
+
+// A cluster of equal nodes. Pools of different nodes come with the disaggregated placements.
+struct ClusterSpec {
+  Node node;
+  int nodes = 1;
+  Fabric fabric;
+
+  int gpus() const { return nodes * node.gpus; }
+};
+
+}  // namespace rollcast

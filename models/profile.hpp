@@ -1,0 +1,46 @@
+// What a GPU and its software stack achieve: the numbers that turn FLOPs and bytes into time. In this form a
+// share of the data-sheet peak per kind of operation, each with its source.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/hardware.hpp"
+
+namespace rollcast {
+
+// A number of the profile and where it comes from.
+struct Cited {
+  double value = 0;
+  std::string source;
+};
+
+struct Profile {
+  std::string name;
+  Gpu gpu;
+  // Shares of the data-sheet peak, 0 < value <= 1.
+  Cited gemm_bf16;          // large matrix products, of Gpu::bf16
+  Cited gemm_fp8;           // of Gpu::fp8
+  Cited gemm_memory;        // skinny products (decode), of Gpu::memory_bandwidth
+  Cited attention_forward;  // causal flash attention, of Gpu::bf16
+  Cited attention_backward;
+  Cited decode_attention;  // paged KV read, of Gpu::memory_bandwidth
+  Cited memory_pass;       // norms, activations, optimizer, log-softmax, of Gpu::memory_bandwidth
+  Cited sustained_clock;   // of burst speed, in training phases
+  Cited nvlink;            // bus bandwidth of a large collective, of Gpu::nvlink
+  Cited network;           // of the NIC line rate
+  Cited pcie;              // pinned host copies, of Gpu::pcie
+  // Seconds.
+  Cited kernel_launch;  // of one kernel, outside CUDA graphs
+  Cited
+      engine_step;  // rollout engine: scheduler, sampling and output work of one step that the GPU waits for
+  Cited engine_per_sequence;       // the same, per sequence in the batch
+  Cited collective_alpha_node;     // latency of a small collective inside a node
+  Cited collective_alpha_network;  // additional latency per doubling of nodes
+};
+
+// Every number of the profile by name, for listings and for the test that demands a source of each.
+std::vector<std::pair<std::string, Cited>> cited_numbers(Profile const& p);
+
+}  // namespace rollcast

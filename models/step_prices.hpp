@@ -1,0 +1,45 @@
+// What one step of a rollout engine costs, as plain tables: the rollout engine reads only this.
+//
+//   step = fixed + per_sequence x sequences + dense(tokens) + decode_attention(batch, mean context)
+//        + prefill_per_pair x (query, key) pairs of the prefill chunks
+//
+// tokens: all tokens of the step (one per decoding sequence, plus the prefill chunks); sequences: all
+// scheduled sequences; batch, mean context: of the decoding sequences only (context includes the token being
+// written).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/units.hpp"
+
+namespace rollcast {
+
+// Piecewise linear through (x[i], y[i]), x ascending; outside it continues with the slope of the end segment.
+// One knot: constant.
+struct Curve {
+  std::vector<double> x;
+  std::vector<double> y;
+
+  double at(double v) const;
+};
+
+struct StepPrices {
+  Seconds fixed;
+  Seconds per_sequence;
+  Curve dense;  // seconds over tokens: GEMMs, norms, collectives of all layers, lm_head
+  // Attention of decoding, all layers: seconds at batch_knots[i], context_knots[j] = decode_attention[i][j].
+  // Linear in the context between knots and beyond the last; linear in the batch likewise; 0 at batch 0.
+  std::vector<double> batch_knots;
+  std::vector<double> context_knots;
+  std::vector<std::vector<double>> decode_attention;
+  double prefill_per_pair = 0;  // seconds per (query, key) pair, all layers
+};
+
+// The attention row of one batch size: seconds over the mean context.
+Curve decode_curve(StepPrices const& p, double batch);
+
+// Sum of curve.at(c0 + i) for i = 0 .. steps-1, in closed form.
+double sum_over_contexts(Curve const& curve, double c0, std::int64_t steps);
+
+}  // namespace rollcast

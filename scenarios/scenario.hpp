@@ -1,0 +1,56 @@
+// A scenario: the job to simulate, and where each value came from.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "models/job.hpp"
+#include "scenarios/problem.hpp"
+
+namespace rollcast {
+
+// One value and its origin, for --explain.
+struct Origin {
+  std::string key;    // "rollout.gpu_memory_utilization"
+  std::string value;  // as text, with its unit
+  std::string
+      from;  // "r01.yaml:12", "--set", "nemo-rl preset: <source>", "catalog h100-sxm", "default", "derived"
+};
+
+struct Measured {
+  std::string source;
+  std::string grade;
+  std::vector<std::pair<std::string, double>> values;  // "step_seconds" -> 92.8
+};
+
+struct Scenario {
+  std::string name;  // file name without folder and extension
+  Job job;
+  std::optional<Measured> measured;
+  std::vector<Origin> origins;
+};
+
+// A scenario, or every problem of its text.
+struct ScenarioResult {
+  std::optional<Scenario> scenario;  // set if and only if problems is empty
+  std::vector<Problem> problems;
+};
+
+struct ScenarioOptions {
+  std::vector<std::string> sets;           // "train.parallel.tp=2"
+  std::vector<std::string> catalog_files;  // overrides
+};
+
+ScenarioResult read_scenario_file(std::string const& path, ScenarioOptions const& options);
+// text as if it stood in `file`; relative paths inside are resolved against file's folder.
+ScenarioResult read_scenario_text(std::string const& text, std::string const& file,
+                                  ScenarioOptions const& options);
+
+// Problems across fields (tp that does not divide the heads, world size not a multiple, ...), with the
+// nearest valid values named. key is set, file and line are not: the text layer finds them.
+std::vector<Problem> check(Job const& job);
+
+}  // namespace rollcast

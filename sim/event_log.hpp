@@ -1,0 +1,137 @@
+// What happened in a run, append-only: the only thing that reports read.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/job.hpp"
+#include "models/ledger.hpp"
+
+namespace rollcast {
+
+enum class Stream { compute, communication, copy, host };
+
+// What a span of time was spent on. The first four are work, the others are waiting, named by cause.
+enum class Activity {
+  compute,          // kernels
+  communication,    // a collective or transfer that this rank takes part in, while nothing else runs on it
+  copy,             // host-device copies
+  overhead,         // fixed parts: controller, engine start, launch
+  pipeline_bubble,  // waits for another stage
+  rollout_tail,     // own engine is done, others still generate
+  collective_wait,  // waits for ranks that have not arrived
+  phase_wait,       // waits for the next phase to start (stragglers of the phase)
+  driver,           // waits for work in the driver (scoring, advantages)
+};
+std::string_view name_of(Stream s);
+std::string_view name_of(Activity a);
+
+// Ranks with the same program and the same times.
+struct RankClassInfo {
+  std::string name;  // "rank 3", "ranks 0-7"
+  int pool = 0;      // index into EventLog::pools
+  int node = 0;      // of its first rank
+  std::vector<int> ranks;
+};
+
+struct PoolInfo {
+  std::string name;
+  std::string node;  // catalog name
+  std::string gpu;
+  int gpus = 0;
+  FlopsPerSecond peak_flops;        // of one GPU, bf16
+  BytesPerSecond memory_bandwidth;  // of one GPU
+  Bytes capacity;                   // visible, of one GPU
+};
+
+struct Span {
+  std::int32_t rank_class = 0;
+  std::int32_t step = 0;
+  Stream stream = Stream::compute;
+  Phase phase = Phase::generate;
+  Activity activity = Activity::compute;
+  std::int32_t label = 0;  // index into EventLog::labels
+  Seconds start;
+  Seconds end;
+  Flops flops;  // model FLOPs done by one rank
+  Bytes hbm;    // HBM bytes moved by one rank, where the model knows them
+};
+
+// One phase of one step on one pool, first start to last end.
+struct PhaseWindow {
+  std::int32_t pool = 0;
+  std::int32_t step = 0;
+  Phase phase = Phase::generate;
+  Seconds start;
+  Seconds end;
+};
+
+enum class CounterKind { running, waiting, kv_blocks, memory };
+// A value that holds from `time` on. For memory: GPU bytes of one category of one role.
+struct Counter {
+  std::int32_t rank_class = 0;
+  CounterKind kind = CounterKind::running;
+  Role role = Role::rollout;
+  MemoryCategory category = MemoryCategory::kv_pages;
+  Seconds time;
+  double value = 0;
+};
+
+// Samples handed from rollout to training, for flow arrows.
+struct Handover {
+  std::int32_t step = 0;
+  std::int32_t from_rank_class = 0;
+  std::int32_t to_rank_class = 0;
+  Seconds sent;
+  Seconds received;
+  std::int32_t samples = 0;
+};
+
+struct StepRecord {
+  Seconds start;
+  Seconds end;
+  std::int64_t samples = 0;
+  std::int64_t prompt_tokens = 0;
+  std::int64_t response_tokens = 0;
+  std::int64_t preemptions = 0;
+};
+
+enum class Outcome { completed, oom, stalled, deadlock, refused, failed, infeasible };
+std::string_view name_of(Outcome o);
+
+struct OomRecord {
+  std::string kind = "torch";  // torch | driver | host
+  Seconds time;
+  int rank = 0;
+  int pool = 0;
+  int step = 0;
+  Phase phase = Phase::generate;
+  std::string allocation;
+  Bytes requested;
+  Bytes free;
+  Bytes allocated;
+};
+
+struct EventLog {
+  std::string scenario;
+  std::uint64_t seed = 0;
+  Outcome outcome = Outcome::completed;
+  std::string outcome_reason;      // for people; empty when completed
+  std::vector<std::string> notes;  // assumptions worth telling: derived prices, unmeasured collectives
+  std::vector<PoolInfo> pools;
+  std::vector<RankClassInfo> rank_classes;
+  std::vector<std::string> labels;
+  std::vector<StepRecord> steps;
+  std::vector<PhaseWindow> phases;
+  std::vector<Span> spans;
+  std::vector<Counter> counters;
+  std::vector<Handover> handovers;
+  std::vector<RankLedger> ledgers;
+  std::vector<int> ledger_of_class;  // rank class -> index into ledgers
+  std::vector<OomRecord> ooms;
+  std::vector<std::pair<std::string, double>> measured;  // of the scenario, to print beside the forecast
+  std::string measured_source;
+};
+
+}  // namespace rollcast

@@ -1,0 +1,21 @@
+// One run of a scenario on SimGrid. One call per process (SimGrid allows one simulation per process).
+#pragma once
+
+#include <cstdint>
+
+#include "models/profile.hpp"
+#include "scenarios/scenario.hpp"
+#include "sim/event_log.hpp"
+
+namespace rollcast {
+
+struct RunOptions {
+  int steps = 5;
+  std::uint64_t seed = 1;
+};
+
+// Same scenario, profile and options: the same log. A layout that does not fit gives Outcome::oom or refused,
+// not an exception; std::logic_error is a broken invariant of ours.
+EventLog simulate(Scenario const& scenario, Profile const& profile, RunOptions const& options);
+
+}  // namespace rollcast
