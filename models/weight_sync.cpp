@@ -1,0 +1,36 @@
+#include "models/weight_sync.hpp"
+
+namespace rollcast {
+namespace {
+
+double tensor_count(Architecture const& a) {
+  double count = 0;
+  for (int layer = 0; layer < a.layers; ++layer) {
+    for (Tensor const& t : layer_tensors(a, layer)) count += static_cast<double>(t.copies);
+  }
+  for (Tensor const& t : outer_tensors(a)) count += static_cast<double>(t.copies);
+  return count;
+}
+
+}  // namespace
+
+WeightSync ipc_weight_sync(Profile const& p, Job const& job) {
+  WeightSync s;
+  s.weights = size_of(job.rollout.weights) * static_cast<double>(count_parameters(job.model).total);
+  s.tensors = tensor_count(job.model);
+  int const holders = job.train.parallel.tp * job.train.parallel.pp;
+  if (holders > 1) {
+    // Pipeline stages are the outermost dimension of the rank order: data-parallel ranks lie between them.
+    int const span = job.train.parallel.pp > 1 ? job.cluster.gpus() : holders;
+    int const nodes = span > job.cluster.node.gpus ? 2 : 1;
+    s.gather =
+        collective_price(p, job.cluster, CollectiveKind::all_gather,
+                         {.ranks = holders, .nodes = nodes, .sharing = job.cluster.node.gpus}, s.weights)
+            .total();
+  }
+  s.copy = memory_time(p, s.weights * 2.0);
+  s.per_tensor = job.framework.sync_per_tensor * s.tensors;
+  return s;
+}
+
+}  // namespace rollcast
