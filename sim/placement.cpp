@@ -1,0 +1,57 @@
+#include "sim/placement.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <tuple>
+
+namespace rollcast {
+namespace {
+
+std::string class_name(std::vector<int> const& ranks) {
+  if (ranks.size() == 1) return fmt::format("rank {}", ranks.front());
+  int const last = ranks.front() + static_cast<int>(ranks.size()) - 1;
+  if (ranks.back() == last) return fmt::format("ranks {}-{}", ranks.front(), last);
+  return fmt::format("ranks {}, {}, ...", ranks.front(), ranks[1]);
+}
+
+}  // namespace
+
+Placement colocated_placement(Job const& job) {
+  Parallel const& train = job.train.parallel;
+  int const within_stage = train.tp * train.cp;
+  int const replicas = data_parallel(job);
+  int const engine_size = job.rollout.parallel.ranks_per_replica();
+  Placement p;
+  p.classes_of_engine.resize(static_cast<std::size_t>(rollout_engines(job)));
+  p.classes_of_stage.assign(static_cast<std::size_t>(replicas),
+                            std::vector<std::vector<int>>(static_cast<std::size_t>(train.pp)));
+  std::map<std::tuple<int, int, int>, int> known;
+  for (int rank = 0; rank < job.cluster.gpus(); ++rank) {
+    int const replica = rank / within_stage % replicas;
+    int const stage = rank / within_stage / replicas;
+    int const engine = rank / engine_size;
+    auto const [at, is_new] = known.try_emplace({stage, replica, engine}, static_cast<int>(p.classes.size()));
+    if (is_new) {
+      p.classes.push_back({.name = {}, .pool = 0, .node = rank / job.cluster.node.gpus, .ranks = {}});
+      p.places.push_back({stage, replica, engine});
+      p.classes_of_engine[static_cast<std::size_t>(engine)].push_back(at->second);
+      p.classes_of_stage[static_cast<std::size_t>(replica)][static_cast<std::size_t>(stage)].push_back(
+          at->second);
+    }
+    p.classes[static_cast<std::size_t>(at->second)].ranks.push_back(rank);
+  }
+  for (RankClassInfo& c : p.classes) c.name = class_name(c.ranks);
+  return p;
+}
+
+std::vector<int> data_parallel_ranks(Job const& job, int stage) {
+  int const within_stage = job.train.parallel.tp * job.train.parallel.cp;
+  int const replicas = data_parallel(job);
+  std::vector<int> ranks;
+  for (int replica = 0; replica < replicas; ++replica)
+    ranks.push_back((stage * replicas + replica) * within_stage);
+  return ranks;
+}
+
+}  // namespace rollcast

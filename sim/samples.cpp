@@ -1,0 +1,48 @@
+#include "sim/samples.hpp"
+
+#include <algorithm>
+
+namespace rollcast {
+
+std::vector<Sample> samples_of_step(Job const& job, std::uint64_t seed, int step) {
+  std::vector<Sample> samples;
+  samples.reserve(static_cast<std::size_t>(job.algorithm.samples()));
+  auto const key = [&](Purpose purpose, std::int64_t index) {
+    return RandomKey{seed, purpose, static_cast<std::uint32_t>(step), static_cast<std::uint64_t>(index)};
+  };
+  for (int prompt = 0; prompt < job.algorithm.prompts; ++prompt) {
+    int const prompt_tokens = sample(job.workload.prompt_tokens, key(Purpose::prompt_length, prompt), step);
+    for (int sibling = 0; sibling < job.algorithm.group_size; ++sibling) {
+      auto const id = static_cast<std::int64_t>(samples.size());
+      samples.push_back({id, prompt, prompt_tokens,
+                         sample(job.workload.response_tokens, key(Purpose::response_length, id), step)});
+    }
+  }
+  return samples;
+}
+
+std::vector<std::vector<Sample>> shard(std::vector<Sample> const& samples, int parts) {
+  std::vector<std::vector<Sample>> shards(static_cast<std::size_t>(parts));
+  std::size_t const n = samples.size();
+  std::size_t const p = shards.size();
+  for (std::size_t i = 0; i < p; ++i) {
+    shards[i].assign(samples.begin() + static_cast<std::ptrdiff_t>(n * i / p),
+                     samples.begin() + static_cast<std::ptrdiff_t>(n * (i + 1) / p));
+  }
+  return shards;
+}
+
+std::vector<std::vector<Sample>> shard_for_training(std::vector<Sample> samples, int parts, bool balance) {
+  if (!balance) return shard(samples, parts);
+  std::stable_sort(samples.begin(), samples.end(),
+                   [](Sample const& a, Sample const& b) { return a.tokens() > b.tokens(); });
+  std::vector<std::vector<Sample>> shards(static_cast<std::size_t>(parts));
+  std::size_t const p = shards.size();
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    bool const forth = i / p % 2 == 0;
+    shards[forth ? i % p : p - 1 - i % p].push_back(samples[i]);
+  }
+  return shards;
+}
+
+}  // namespace rollcast
