@@ -12,7 +12,7 @@ namespace rollcast {
 namespace {
 
 constexpr int kLongest = 1'000'000'000;
-constexpr int kExactTokens = 64;  // below this the mean counts every integer by itself
+constexpr int kExactTokens = 32;  // below this the mean counts every integer by itself
 constexpr double kLargestSigma = 10.0;
 constexpr double kZ95 = 1.6448536269514722;
 

@@ -43,7 +43,7 @@ struct Lengths {
 
 // mu and sigma such that mean and p95 hold *after* the cut at max, the mass beyond the cut sitting at max
 // (and the mass below half a token at 1). max 0: no cut. Where two sigmas give the same mean, the smaller
-// one. Asks 1 <= mean <= p95 < max. The rounding to integers is counted in the mean exactly below 64 tokens
+// one. Asks 1 <= mean <= p95 < max. The rounding to integers is counted in the mean exactly below 32 tokens
 // and to second order above; a spread of less than a token can move the mean by up to half a token. error is
 // empty on success; else it says why no such distribution exists, and what is possible.
 struct LogNormalFit {

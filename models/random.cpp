@@ -147,9 +147,9 @@ double normal_cdf(double x) {
     }
     upper = 0.5 - density * sum;
   } else {
-    // Mills' ratio: 1/(a + 1/(a + 2/(a + 3/(a + ...)))); 100 levels leave less than 1e-15 from a = 2.5 on.
+    // Mills' ratio: 1/(a + 1/(a + 2/(a + 3/(a + ...)))); the levels needed fall with the square of a.
     double tail = a;
-    for (int n = 100; n >= 1; --n) tail = a + n / tail;
+    for (int n = 8 + static_cast<int>(600.0 / (a * a)); n >= 1; --n) tail = a + n / tail;
     upper = density / tail;
   }
   return x < 0.0 ? upper : 1.0 - upper;

@@ -104,7 +104,7 @@ TEST(FitLogNormal, SaysWhatIsPossibleWhereNothingFits) {
 TEST(Lengths, MeanOfALogNormalAgreesWithTheSumOverIntegers) {
   for (double mu : {0.0, 1.5, 4.0, 7.2}) {
     for (double sigma : {0.3, 0.8, 1.2}) {
-      for (int max : {0, 2, 50, 64, 65, 200, 4000}) {
+      for (int max : {0, 2, 20, 32, 33, 200, 4000}) {
         LogNormalLength const l{mu, sigma, max};
         EXPECT_NEAR(mean(Lengths{l}, 0) / summed_mean(l, max > 0 ? max : 3'000'000), 1.0, 1e-6)
             << mu << " " << sigma << " " << max;
