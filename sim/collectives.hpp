@@ -1,0 +1,113 @@
+// Communicators and their collectives. Arrivals are data: at the start of a phase a rank class posts when it
+// will enqueue each of its collectives, by a plain call; the engine sees one alarm and one flow (or one per
+// distinct byte count) per collective, and an actor blocks only where it joins one.
+//
+// Operations of a communicator run in order, one at a time, numbered from 0 in the order in which each member
+// posts them. An operation starts at max(last arrival, end of the one before), waits alpha, then sends. Alone
+// on the network it takes CollectivePrice::total(): the stream's bytes are chosen so that the narrowest link
+// gives bytes_per_link / bandwidth; with others on its links it takes its max-min share. So the price must be
+// that of the group alone (Group::sharing of 1): sharing is what the simulation adds.
+//
+// Errors (std::logic_error): a member that is not there, an arrival before an earlier one of the same member,
+// members that post different prices for one operation.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "models/prices.hpp"
+#include "sim/engine.hpp"
+#include "sim/platform.hpp"
+
+namespace rollcast {
+
+struct CommunicatorId {
+  std::int32_t value = -1;
+  friend auto operator<=>(CommunicatorId, CommunicatorId) = default;
+};
+
+// A member is a rank class: ranks with the same times post as one.
+struct CommunicatorSpec {
+  std::string name;
+  int members = 0;
+  std::vector<FlowPart> parts;  // of build_platform; empty: nothing is crossed, only alpha is paid
+};
+
+struct Arrival {
+  Seconds time;  // enqueue
+  CollectivePrice price;
+};
+
+// One operation that ended.
+struct CollectiveRecord {
+  CommunicatorId communicator;
+  std::int64_t operation = 0;
+  Seconds first_arrival;
+  Seconds last_arrival;
+  Seconds start;  // of alpha
+  Seconds end;
+};
+
+class Collectives {
+ public:
+  explicit Collectives(Engine& engine);  // the engine must outlive it
+  Collectives(Collectives const&) = delete;
+  Collectives& operator=(Collectives const&) = delete;
+
+  CommunicatorId add_communicator(CommunicatorSpec spec);
+
+  // Enqueue times of this member's next operations, ascending. Returns the number of the first of them.
+  // Does not block; callable from actors and callbacks.
+  std::int64_t post(CommunicatorId communicator, int member, std::span<Arrival const> arrivals);
+
+  // Blocks the calling actor until the operation has ended, and returns when it did. At once if it has.
+  Seconds join(CommunicatorId communicator, std::int64_t operation);
+
+  // Takes back the arrivals of a member that lie after `time` (a rank that died then), for operations that
+  // have not started. Those never start; the member must not post again.
+  void retract(CommunicatorId communicator, int member, Seconds time);
+
+  // Members that have not (or not any more) posted this operation: for whom the others wait.
+  std::vector<int> missing_members(CommunicatorId communicator, std::int64_t operation) const;
+
+  std::string const& name(CommunicatorId communicator) const;
+  std::vector<CollectiveRecord> const& records() const { return records_; }  // in the order of their ends
+
+ private:
+  struct Operation {
+    std::optional<CollectivePrice> price;          // once a member has posted
+    std::vector<std::optional<Seconds>> arrivals;  // of each member
+    int posted = 0;
+    bool started = false;  // alpha is running, or flows are
+    AlarmId start_alarm;   // while it waits for its start
+    Seconds start;
+    int flows_left = 0;
+    std::shared_ptr<Wake> ended = std::make_shared<Wake>();
+  };
+  struct Communicator {
+    CommunicatorSpec spec;
+    double seconds_per_byte = 0;
+    std::deque<Operation> pending;   // the operations after those in `ends`
+    std::vector<Seconds> ends;       // of the operations that have ended
+    std::vector<std::int64_t> next;  // of each member: its next operation
+    std::vector<Seconds> latest;     // of each member: its latest arrival
+  };
+
+  Communicator& at(CommunicatorId id);
+  Communicator const& at(CommunicatorId id) const;
+  void schedule(CommunicatorId id);
+  void start(CommunicatorId id);
+  void send(CommunicatorId id);
+  void end(CommunicatorId id);
+
+  Engine& engine_;
+  std::vector<Communicator> communicators_;
+  std::vector<CollectiveRecord> records_;
+};
+
+}  // namespace rollcast
