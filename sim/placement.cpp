@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <set>
 #include <tuple>
 
 namespace rollcast {
@@ -45,13 +46,22 @@ Placement colocated_placement(Job const& job) {
   return p;
 }
 
-std::vector<int> data_parallel_ranks(Job const& job, int stage) {
-  int const within_stage = job.train.parallel.tp * job.train.parallel.cp;
-  int const replicas = data_parallel(job);
-  std::vector<int> ranks;
-  for (int replica = 0; replica < replicas; ++replica)
-    ranks.push_back((stage * replicas + replica) * within_stage);
-  return ranks;
+std::vector<std::vector<int>> gradient_groups(Job const& job, int stage) {
+  Parallel const& train = job.train.parallel;
+  int const group_size = data_parallel(job) * train.cp;
+  std::vector<std::vector<int>> groups(static_cast<std::size_t>(train.tp));
+  for (int tp = 0; tp < train.tp; ++tp) {
+    for (int i = 0; i < group_size; ++i) {
+      groups[static_cast<std::size_t>(tp)].push_back((stage * group_size + i) * train.tp + tp);
+    }
+  }
+  return groups;
+}
+
+int nodes_of(Job const& job, std::vector<int> const& ranks) {
+  std::set<int> nodes;
+  for (int rank : ranks) nodes.insert(rank / job.cluster.node.gpus);
+  return static_cast<int>(nodes.size());
 }
 
 }  // namespace rollcast

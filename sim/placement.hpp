@@ -29,8 +29,11 @@ struct Placement {
 
 Placement colocated_placement(Job const& job);
 
-// Ranks of one data-parallel group: those of `stage` with tensor- and context-parallel position 0, one per
-// replica.
-std::vector<int> data_parallel_ranks(Job const& job, int stage);
+// The data-parallel groups that reduce the gradients of one stage, one for each tensor-parallel position: the
+// ranks of every replica and context-parallel position, ascending. All of them have the same times.
+std::vector<std::vector<int>> gradient_groups(Job const& job, int stage);
+
+// How many nodes a set of ranks touches.
+int nodes_of(Job const& job, std::vector<int> const& ranks);
 
 }  // namespace rollcast

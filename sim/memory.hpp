@@ -1,0 +1,17 @@
+// Memory of a run from the ledger: what each phase holds, and the first phase that does not fit.
+#pragma once
+
+#include <optional>
+
+#include "sim/run_state.hpp"
+
+namespace rollcast {
+
+// Writes the counters of every rank class for the phase under way.
+void record_memory(RunState& run, Phase phase);
+
+// The first rank class that this phase overfills, with the largest line that the phase brings as the
+// allocation.
+std::optional<OomRecord> out_of_memory(RunState const& run, Phase phase);
+
+}  // namespace rollcast

@@ -1,0 +1,290 @@
+// Log-prob and update phases: one pipeline schedule per replica, data-parallel collectives between replicas.
+#include <algorithm>
+#include <memory>
+
+#include "models/prices.hpp"
+#include "sim/run_state.hpp"
+
+namespace rollcast {
+namespace {
+
+std::vector<int> lengths_of(std::vector<Sample> const& share) {
+  std::vector<int> lengths;
+  lengths.reserve(share.size());
+  for (Sample const& s : share) lengths.push_back(s.tokens());
+  return lengths;
+}
+
+int pack_tokens(Job const& job) {
+  if (job.train.pack_tokens > 0) return job.train.pack_tokens;
+  return longest(job.workload.prompt_tokens) + longest(job.workload.response_tokens);
+}
+
+// Hand-over of the largest micro-batch between neighbouring stages.
+Seconds transfer_time(RunState const& run, std::vector<MicroBatch> const& micro_batches) {
+  Parallel const& parallel = run.job.train.parallel;
+  if (parallel.pp == 1) return Seconds(0);
+  int const stride = run.job.cluster.gpus() / parallel.pp;
+  int const nodes = nodes_of(run.job, {0, stride});
+  Bytes largest;
+  for (MicroBatch const& m : micro_batches) largest = max(largest, stage_transfer_bytes(run.job, m));
+  return collective_price(run.profile, run.job.cluster, CollectiveKind::send_recv,
+                          {.ranks = 2, .nodes = nodes, .sharing = nodes > 1 ? run.job.cluster.node.gpus : 1},
+                          largest)
+      .total();
+}
+
+// Spans of one replica's schedule that starts at `start`: work, and bubbles between and after it up to
+// `makespan` of the stage's own schedule.
+void record_schedule(RunState& run, int replica, PipelineSchedule const& schedule,
+                     std::vector<std::vector<StageTimes>> const& times, Seconds start, bool bubble_after) {
+  auto const& by_stage = run.placement.classes_of_stage[static_cast<std::size_t>(replica)];
+  std::vector<Seconds> free_at(by_stage.size(), start);
+  for (PipelineOp const& op : schedule.ops) {
+    auto const stage = static_cast<std::size_t>(op.stage);
+    StageTimes const& t = times[static_cast<std::size_t>(op.micro_batch)][stage];
+    Seconds const begin = start + op.start;
+    Seconds const end = start + op.end;
+    Seconds const exposed = op.backward ? t.backward_communication : t.forward_communication;
+    char const* label = op.backward ? "backward" : "forward";
+    for (int c : by_stage[stage]) {
+      run.recorder.span(c, Stream::compute, Activity::pipeline_bubble, "bubble", free_at[stage], begin);
+      run.recorder.span(c, Stream::compute, Activity::compute, label, begin, end - exposed,
+                        op.backward ? t.backward_flops : t.forward_flops);
+      run.recorder.span(c, Stream::communication, Activity::communication, "tensor-parallel collectives",
+                        end - exposed, end);
+    }
+    free_at[stage] = end;
+  }
+  if (!bubble_after) return;
+  for (std::size_t stage = 0; stage < by_stage.size(); ++stage) {
+    for (int c : by_stage[stage]) {
+      run.recorder.span(c, Stream::compute, Activity::pipeline_bubble, "bubble", free_at[stage],
+                        start + schedule.makespan);
+    }
+  }
+}
+
+std::vector<std::vector<StageTimes>> times_of(RunState const& run,
+                                              std::vector<MicroBatch> const& micro_batches,
+                                              decltype(&stage_times) price) {
+  std::vector<std::vector<StageTimes>> times;
+  times.reserve(micro_batches.size());
+  for (MicroBatch const& m : micro_batches) {
+    std::vector<StageTimes> row;
+    for (Stage const& s : run.stages) row.push_back(price(run.profile, run.job, s, m));
+    times.push_back(std::move(row));
+  }
+  return times;
+}
+
+// ---- update
+// -------------------------------------------------------------------------------------------------- What all
+// replicas of an update share. Actors run one at a time.
+struct Update {
+  RunState& run;
+  std::vector<std::vector<std::vector<Sample>>> shards;  // [optimizer step][replica]
+  std::vector<std::vector<GradientBucket>> buckets;      // of each stage
+  std::vector<std::vector<CollectivePrice>> bucket_prices;
+  std::vector<CollectivePrice>
+      gather_prices;               // parameter all-gather of each stage; used with a sharded optimizer
+  std::vector<Seconds> optimizer;  // of each stage
+  int replicas_left = 0;
+  Wake done;
+
+  bool sharded() const { return run.job.train.distributed_optimizer || run.job.train.zero_stage >= 1; }
+};
+
+Group gradient_group(RunState const& run, int stage) {
+  auto const ranks = gradient_groups(run.job, stage).front();
+  return {.ranks = static_cast<int>(ranks.size()), .nodes = nodes_of(run.job, ranks), .sharing = 1};
+}
+
+void price_collectives(Update& u) {
+  RunState const& run = u.run;
+  CollectiveKind const reduce = u.sharded() ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce;
+  for (std::size_t s = 0; s < run.stages.size(); ++s) {
+    Group const group = gradient_group(run, static_cast<int>(s));
+    std::vector<CollectivePrice> prices;
+    u.buckets.push_back(gradient_buckets(run.job, run.stages[s]));
+    for (GradientBucket const& b : u.buckets.back()) {
+      prices.push_back(collective_price(run.profile, run.job.cluster, reduce, group, b.bytes));
+    }
+    u.bucket_prices.push_back(std::move(prices));
+    u.gather_prices.push_back(
+        collective_price(run.profile, run.job.cluster, CollectiveKind::all_gather, group,
+                         size_of(run.job.train.weights) * stage_parameters(run.job, run.stages[s])));
+    u.optimizer.push_back(optimizer_time(run.profile, run.job, run.stages[s]));
+  }
+}
+
+// Posts the gradient buckets of one replica's stage; returns the number of the last operation.
+std::int64_t post_buckets(Update& u, int replica, std::size_t stage, Seconds last_backward_start,
+                          Seconds last_backward_end) {
+  std::vector<Arrival> arrivals;
+  auto const& buckets = u.buckets[stage];
+  bool const overlap = u.run.job.train.overlap_gradient_reduce;
+  Seconds const length = last_backward_end - last_backward_start;
+  for (std::size_t b = 0; b < buckets.size(); ++b) {
+    Seconds const ready = overlap ? last_backward_start + length * buckets[b].ready : last_backward_end;
+    arrivals.push_back({ready, u.bucket_prices[stage][b]});
+  }
+  std::int64_t const first = u.run.collectives.post(u.run.gradients[stage], replica, arrivals);
+  return first + static_cast<std::int64_t>(arrivals.size()) - 1;
+}
+
+struct Reduced {
+  Seconds end;  // all stages
+  std::vector<Seconds> by_stage;
+  std::vector<Seconds> last_arrival;
+};
+
+// Blocks until the gradients of all stages are reduced: the gradient norm needs them all.
+Reduced join_buckets(Update& u, std::vector<std::int64_t> const& last_operation) {
+  Reduced r;
+  for (std::size_t s = 0; s < last_operation.size(); ++s) {
+    CollectiveRecord const record = u.run.collectives.join(u.run.gradients[s], last_operation[s]);
+    r.by_stage.push_back(record.end);
+    r.last_arrival.push_back(record.last_arrival);
+    r.end = max(r.end, record.end);
+  }
+  return r;
+}
+
+void record_reduction(Update& u, int replica, std::vector<Seconds> const& own_end, Reduced const& reduced) {
+  auto const& by_stage = u.run.placement.classes_of_stage[static_cast<std::size_t>(replica)];
+  for (std::size_t s = 0; s < by_stage.size(); ++s) {
+    Seconds const arrived = min(max(own_end[s], reduced.last_arrival[s]), reduced.by_stage[s]);
+    for (int c : by_stage[s]) {
+      u.run.recorder.span(c, Stream::compute, Activity::collective_wait, "waits for other replicas",
+                          own_end[s], arrived);
+      u.run.recorder.span(c, Stream::communication, Activity::communication, "gradient reduction", arrived,
+                          max(arrived, reduced.by_stage[s]));
+      u.run.recorder.span(c, Stream::compute, Activity::pipeline_bubble, "bubble",
+                          max(own_end[s], reduced.by_stage[s]), reduced.end);
+    }
+  }
+}
+
+// One optimizer step of one replica that may start at `start` (which may lie before now: the parameters of
+// the step before were still being gathered behind the first forward). Returns the start of the next.
+Seconds optimizer_step(Update& u, int replica, std::vector<Sample> const& share, Seconds start,
+                       bool is_last) {
+  RunState& run = u.run;
+  TrainerOptions const& train = run.job.train;
+  auto const micro_batches =
+      make_micro_batches(lengths_of(share), train, train.micro_batch, pack_tokens(run.job));
+  auto const times = times_of(run, micro_batches, &stage_times);
+  PipelineSchedule const schedule = one_forward_one_backward(times, transfer_time(run, micro_batches));
+  record_schedule(run, replica, schedule, times, start, false);
+
+  std::vector<Seconds> own_end(run.stages.size(), start);
+  std::vector<Seconds> last_backward(run.stages.size(), start);
+  for (PipelineOp const& op : schedule.ops) {
+    auto const s = static_cast<std::size_t>(op.stage);
+    if (start + op.end > own_end[s]) {
+      own_end[s] = start + op.end;
+      last_backward[s] = start + op.start;
+    }
+  }
+  std::vector<std::int64_t> last_operation;
+  for (std::size_t s = 0; s < run.stages.size(); ++s) {
+    last_operation.push_back(post_buckets(u, replica, s, last_backward[s], own_end[s]));
+  }
+  Reduced const reduced = join_buckets(u, last_operation);
+  record_reduction(u, replica, own_end, reduced);
+
+  Seconds const slowest = *std::max_element(u.optimizer.begin(), u.optimizer.end());
+  auto const& by_stage = run.placement.classes_of_stage[static_cast<std::size_t>(replica)];
+  Seconds const updated = reduced.end + slowest;
+  for (std::size_t s = 0; s < by_stage.size(); ++s) {
+    for (int c : by_stage[s]) {
+      run.recorder.span(c, Stream::compute, Activity::compute, "optimizer", reduced.end,
+                        reduced.end + u.optimizer[s]);
+      run.recorder.span(c, Stream::compute, Activity::collective_wait, "waits for other stages",
+                        reduced.end + u.optimizer[s], updated);
+    }
+  }
+  if (!u.sharded()) {
+    run.engine.delay(updated - run.engine.now());
+    return updated;
+  }
+  Seconds gathered = updated;
+  std::vector<std::int64_t> gathers;
+  for (std::size_t s = 0; s < run.stages.size(); ++s) {
+    Arrival const arrival{updated, u.gather_prices[s]};
+    gathers.push_back(run.collectives.post(run.gradients[s], replica, {&arrival, 1}));
+  }
+  for (std::size_t s = 0; s < run.stages.size(); ++s) {
+    gathered = max(gathered, run.collectives.join(run.gradients[s], gathers[s]).end);
+  }
+  Seconds const hidden =
+      is_last || !train.overlap_parameter_gather ? Seconds(0) : times.front().front().forward;
+  Seconds const next = max(updated, gathered - hidden);
+  for (auto const& stage_classes : by_stage) {
+    for (int c : stage_classes) {
+      run.recorder.span(c, Stream::communication, Activity::communication, "parameter gather", updated, next);
+    }
+  }
+  return next;
+}
+
+void train_replica(Update& u, int replica) {
+  Seconds start = u.run.engine.now();
+  for (std::size_t k = 0; k < u.shards.size(); ++k) {
+    start = optimizer_step(u, replica, u.shards[k][static_cast<std::size_t>(replica)], start,
+                           k + 1 == u.shards.size());
+  }
+  if (--u.replicas_left == 0) u.run.engine.wake(u.done);
+}
+
+}  // namespace
+
+std::vector<std::vector<Sample>> logprob_shards(RunState const& run) {
+  return shard_for_training(run.samples, run.replicas(), run.job.train.packing);
+}
+
+void log_probabilities(RunState& run) {
+  Seconds const start = run.engine.now();
+  auto const shards = logprob_shards(run);
+  std::vector<Seconds> ends;
+  Seconds last = start;
+  for (int replica = 0; replica < run.replicas(); ++replica) {
+    auto const micro_batches =
+        make_micro_batches(lengths_of(shards[static_cast<std::size_t>(replica)]), run.job.train,
+                           run.job.train.logprob_micro_batch, pack_tokens(run.job));
+    auto const times = times_of(run, micro_batches, &logprob_times);
+    PipelineSchedule const schedule = forward_pipeline(times, transfer_time(run, micro_batches));
+    record_schedule(run, replica, schedule, times, start, true);
+    ends.push_back(start + schedule.makespan);
+    last = max(last, ends.back());
+  }
+  for (int c = 0; c < run.classes(); ++c) {
+    int const replica = run.placement.places[static_cast<std::size_t>(c)].replica;
+    run.recorder.span(c, Stream::compute, Activity::phase_wait, "waits for other replicas",
+                      ends[static_cast<std::size_t>(replica)], last);
+  }
+  run.engine.delay(last - start);
+}
+
+void update_actor(RunState& run) {
+  auto const update = std::make_shared<Update>(Update{.run = run});
+  int const per_step = run.job.algorithm.train_batch;
+  auto const total = static_cast<int>(run.samples.size());
+  for (int epoch = 0; epoch < run.job.algorithm.epochs; ++epoch) {
+    for (int first = 0; first < total; first += per_step) {
+      std::vector<Sample> batch(run.samples.begin() + first,
+                                run.samples.begin() + std::min(first + per_step, total));
+      update->shards.push_back(shard_for_training(std::move(batch), run.replicas(), run.job.train.packing));
+    }
+  }
+  price_collectives(*update);
+  update->replicas_left = run.replicas();
+  for (int replica = 0; replica < run.replicas(); ++replica) {
+    run.engine.spawn("trainer replica " + std::to_string(replica),
+                     [update, replica] { train_replica(*update, replica); });
+  }
+  run.engine.wait(update->done);
+}
+
+}  // namespace rollcast
