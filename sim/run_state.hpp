@@ -31,7 +31,7 @@ struct RunState {
 
   // Of the step under way.
   int step = 0;
-  std::vector<Sample> samples;
+  std::vector<Sample> samples = {};
 
   int classes() const { return static_cast<int>(placement.classes.size()); }
   int replicas() const { return static_cast<int>(placement.classes_of_stage.size()); }

@@ -83,14 +83,14 @@ std::vector<std::vector<StageTimes>> times_of(RunState const& run,
 // replicas of an update share. Actors run one at a time.
 struct Update {
   RunState& run;
-  std::vector<std::vector<std::vector<Sample>>> shards;  // [optimizer step][replica]
-  std::vector<std::vector<GradientBucket>> buckets;      // of each stage
-  std::vector<std::vector<CollectivePrice>> bucket_prices;
+  std::vector<std::vector<std::vector<Sample>>> shards = {};  // [optimizer step][replica]
+  std::vector<std::vector<GradientBucket>> buckets = {};      // of each stage
+  std::vector<std::vector<CollectivePrice>> bucket_prices = {};
   std::vector<CollectivePrice>
-      gather_prices;               // parameter all-gather of each stage; used with a sharded optimizer
-  std::vector<Seconds> optimizer;  // of each stage
+      gather_prices;                    // parameter all-gather of each stage; used with a sharded optimizer
+  std::vector<Seconds> optimizer = {};  // of each stage
   int replicas_left = 0;
-  Wake done;
+  Wake done = {};
 
   bool sharded() const { return run.job.train.distributed_optimizer || run.job.train.zero_stage >= 1; }
 };

@@ -1,0 +1,59 @@
+// Published runs against the forecast, end to end from the scenario file.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <iostream>
+#include <map>
+
+#include "calibrate/datasheet.hpp"
+#include "reports/analysis.hpp"
+#include "scenarios/scenario.hpp"
+#include "sim/simulate.hpp"
+
+namespace rollcast {
+namespace {
+
+struct Forecast {
+  Scenario scenario;
+  Analysis analysis;
+};
+
+Forecast forecast(std::string const& path) {
+  ScenarioResult read = read_scenario_file(std::string(ROLLCAST_SOURCE_DIR) + "/scenarios/" + path, {});
+  EXPECT_TRUE(read.scenario.has_value()) << format(read.problems);
+  EventLog const log = simulate(*read.scenario, datasheet_profile(read.scenario->job.cluster.node.gpu), {});
+  return {*read.scenario, analyse(log)};
+}
+
+double measured(Scenario const& s, std::string const& quantity) {
+  for (auto const& [name, value] : s.measured->values) {
+    if (name == quantity) return value;
+  }
+  ADD_FAILURE() << quantity << " was not measured";
+  return 0;
+}
+
+// NeMo-RL performance summary v0.5: 92.8 s a step. The bar is 25 %.
+TEST(Published, ColocatedGrpoStepOnTwoNodes) {
+  Forecast const f = forecast("examples/grpo-8b-colocated.yaml");
+  double const expected = measured(f.scenario, "step_seconds");
+  std::cout << fmt::format("step {:.1f} s, measured {:.1f} s\n", f.analysis.step_seconds.mean, expected);
+  EXPECT_NEAR(f.analysis.step_seconds.mean, expected, 0.25 * expected);
+}
+
+// The one-node run with known phases is printed beside it, without a bar.
+TEST(Published, PhasesOfOneNodeArePrinted) {
+  Forecast const f = forecast("published/R31-nemo-rl-8b-one-node.yaml");
+  std::map<std::string, double> phases;
+  for (auto const& phase : f.analysis.phases) phases[std::string(name_of(phase.phase))] = phase.mean_seconds;
+  phases["logprob"] = phases["old_logprob"] + phases["reference"];
+  std::cout << fmt::format("step {:.1f} s, measured {:.1f} s\n", f.analysis.step_seconds.mean,
+                           measured(f.scenario, "step_seconds"));
+  for (std::string const phase : {"update_actor", "weight_sync", "generate", "logprob"}) {
+    std::cout << fmt::format("{} {:.1f} s, measured {:.1f} s\n", phase, phases[phase],
+                             measured(f.scenario, "phase." + phase));
+  }
+}
+
+}  // namespace
+}  // namespace rollcast
