@@ -1,5 +1,7 @@
 #include "models/architecture.hpp"
 
+#include <fmt/format.h>
+
 #include <stdexcept>
 #include <string_view>
 
@@ -137,7 +139,68 @@ std::int64_t& counter_of(ParameterCounts& counts, Tensor const& t) {
 
 int embedding_width(Architecture const& a) { return a.embedding_width > 0 ? a.embedding_width : a.hidden; }
 
+// An upper estimate in floating point, so that shapes out of a file cannot overflow the exact count.
+double rough_parameters(Architecture const& a) {
+  double const hidden = a.hidden;
+  double attention = 4.0 * a.heads * a.head_dim * hidden;
+  if (a.mla) {
+    double const per_head = a.mla->qk_nope_head_dim + a.mla->qk_rope_head_dim + a.mla->v_head_dim;
+    attention = (hidden + a.mla->q_lora_rank + a.mla->kv_lora_rank) * (2.0 * a.heads * per_head + hidden);
+  }
+  if (a.linear_attention) {
+    LinearAttention const& l = *a.linear_attention;
+    attention += (4.0 * l.key_heads * l.key_head_dim + 4.0 * l.value_heads * l.value_head_dim) *
+                 (hidden + l.conv_kernel);
+  }
+  double width = a.intermediate;
+  if (a.moe) {
+    width +=
+        static_cast<double>(a.moe->experts) * (a.moe->expert_intermediate + 1.0) + a.moe->shared_intermediate;
+  }
+  double const outside = 2.0 * a.vocab * (hidden + a.embedding_width) + a.learned_positions * hidden;
+  return a.layers * (attention + 3.0 * width * hidden + 16.0 * hidden) + outside;
+}
+
+std::string fault_of_moe(Architecture const& a) {
+  Moe const& m = *a.moe;
+  if (m.experts < 1 || m.expert_intermediate < 1)
+    return "a mixture of experts needs experts and expert_intermediate";
+  if (m.experts_per_token < 1 || m.experts_per_token > m.experts)
+    return fmt::format("experts_per_token {} is not between 1 and the {} experts", m.experts_per_token,
+                       m.experts);
+  if ((m.shared_experts > 0) != (m.shared_intermediate > 0))
+    return "shared_experts and shared_intermediate go together";
+  if (m.first_dense_layers > a.layers)
+    return fmt::format("first_dense_layers {} is more than the {} layers", m.first_dense_layers, a.layers);
+  return {};
+}
+
 }  // namespace
+
+std::string fault(Architecture const& a) {
+  for (auto const& [name, value] :
+       {std::pair{"layers", a.layers}, std::pair{"hidden", a.hidden}, std::pair{"heads", a.heads},
+        std::pair{"kv_heads", a.kv_heads}, std::pair{"head_dim", a.head_dim}, std::pair{"vocab", a.vocab}}) {
+    if (value < 1) return fmt::format("{} is {}, it must be at least 1", name, value);
+  }
+  if (a.heads % a.kv_heads != 0)
+    return fmt::format("kv_heads {} does not divide heads {}", a.kv_heads, a.heads);
+  bool const dense_layers = !a.moe || a.moe->first_dense_layers > 0;
+  if (dense_layers && a.intermediate < 1) return "intermediate is 0 in a model with dense layers";
+  if (a.moe) {
+    if (std::string why = fault_of_moe(a); !why.empty()) return why;
+  }
+  if (a.mla && (a.mla->kv_lora_rank < 1 || a.mla->qk_rope_head_dim < 1 || a.mla->v_head_dim < 1))
+    return "latent attention needs kv_lora_rank, qk_rope_head_dim and v_head_dim";
+  if (a.linear_attention) {
+    LinearAttention const& l = *a.linear_attention;
+    if (l.full_attention_interval < 1 || l.key_heads < 1 || l.value_heads < 1 || l.key_head_dim < 1 ||
+        l.value_head_dim < 1)
+      return "linear attention needs full_attention_interval, heads and head widths of at least 1";
+  }
+  if (rough_parameters(a) > 1e15) return "more than 1e15 parameters";
+  return {};
+}
 
 bool is_moe_layer(Architecture const& a, int layer) {
   check_layer(a, layer);

@@ -77,10 +77,10 @@ void add_llama(std::vector<Architecture>& out) {
 // intermediate is half of the configuration's: the two halves are w1 and w2.
 void add_qwen1(std::vector<Architecture>& out) {
   Dense const rows[] = {
-      {"qwen-1.8b", "Qwen/Qwen-1_8B", 24, 2048, 16, 16, 128, 5504, kQwenVocab, 32768, false, 1836828672},
+      {"qwen-1.8b", "Qwen/Qwen-1_8B", 24, 2048, 16, 16, 128, 5504, kQwenVocab, 32768, false, 0},
       {"qwen-7b", "Qwen/Qwen-7B", 32, 4096, 32, 32, 128, 11008, kQwenVocab, 32768, false, 7721324544},
       {"qwen-14b", "Qwen/Qwen-14B", 40, 5120, 40, 40, 128, 13696, kQwenVocabLarge, 8192, false, 14167290880},
-      {"qwen-72b", "Qwen/Qwen-72B", 80, 8192, 64, 64, 128, 24576, kQwenVocabLarge, 32768, false, 72287920128},
+      {"qwen-72b", "Qwen/Qwen-72B", 80, 8192, 64, 64, 128, 24576, kQwenVocabLarge, 32768, false, 0},
   };
   for (Dense const& d : rows) {
     Architecture a = dense(d, "qwen");
@@ -264,9 +264,9 @@ void add_opt(std::vector<Architecture>& out) {
       {"opt-350m", "facebook/opt-350m", 24, 1024, 16, 331196416},
       {"opt-1.3b", "facebook/opt-1.3b", 24, 2048, 32, 1315758080},
       {"opt-2.7b", "facebook/opt-2.7b", 32, 2560, 32, 2651596800},
-      {"opt-6.7b", "facebook/opt-6.7b", 32, 4096, 32, 6658473984},
-      {"opt-13b", "facebook/opt-13b", 40, 5120, 40, 12853473280},
-      {"opt-30b", "facebook/opt-30b", 48, 7168, 56, 29974540288},
+      {"opt-6.7b", "facebook/opt-6.7b", 32, 4096, 32, 0},
+      {"opt-13b", "facebook/opt-13b", 40, 5120, 40, 0},
+      {"opt-30b", "facebook/opt-30b", 48, 7168, 56, 0},
       {"opt-66b", "facebook/opt-66b", 64, 9216, 72, 0},
       {"opt-175b", "OPT paper (arXiv 2205.01068), table 1", 96, 12288, 96, 0},
   };
