@@ -164,7 +164,7 @@ Profile datasheet_profile(Gpu const& gpu) {
   Profile p;
   if (is("h100-sxm") || name == "h100") {
     p = hopper();
-  } else if (is("a100-sxm") || name == "a100") {
+  } else if ((is("a100-sxm") && !is("40gb")) || name == "a100") {
     p = ampere();
   } else if (is("h100") || is("h200") || is("h800") || is("h20") || is("gh200")) {
     p = hopper();

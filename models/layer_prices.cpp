@@ -1,7 +1,8 @@
 #include "models/layer_prices.hpp"
 
 #include <algorithm>
-#include <cmath>
+
+#include "models/random.hpp"
 
 namespace rollcast {
 namespace {
@@ -42,9 +43,15 @@ double activation_bytes(Architecture const& a, double width) {
 
 int kv_cut(Architecture const& a, int tp) { return std::min(tp, std::max(1, a.kv_heads)); }
 
+bool is_target(Adapter const& adapter, std::string const& tensor) {
+  return std::any_of(adapter.targets.begin(), adapter.targets.end(), [&](std::string const& target) {
+    return tensor.find("." + target + "_proj.") != std::string::npos;
+  });
+}
+
 double matrices_read(Matmul const& m, double tokens) {
   if (m.hit >= 1) return m.copies;
-  return m.copies * (1 - std::pow(1 - m.hit, tokens * m.arrivals));
+  return m.copies * (1 - portable_exp(tokens * m.arrivals * portable_log(1 - m.hit)));
 }
 
 LayerShape layer_shape(Architecture const& a, int layer, Cut cut) {

@@ -63,6 +63,9 @@ std::vector<LayerKind> layer_kinds(Architecture const& a, int first, int count);
 // Forward of one product: roofline as gemm_time; clock multiplies the matrix rate (1: burst).
 Seconds matmul_time(Profile const& p, Matmul const& m, double tokens, DType dtype, double clock);
 
+// Whether the adapter has matrices beside this tensor ("q" targets "self_attn.q_proj.weight").
+bool is_target(Adapter const& adapter, std::string const& tensor);
+
 // Ranks that hold different k and v projections: tp, but not more than there are kv heads.
 int kv_cut(Architecture const& a, int tp);
 
