@@ -160,6 +160,7 @@ void Engine::Impl::run_body(ActorId id, std::function<void()> const& body) {
     Actor& actor;
     ~Ending() { actor.ended = true; }
   } const ending{actor(id)};
+  actor_of_.emplace(s4u::this_actor::get_pid(), id);
   try {
     body();
   } catch (simgrid::ForcefulKillException const&) {
@@ -374,7 +375,6 @@ ActorId Engine::spawn(std::string name, std::function<void()> body) {
   a.name = std::move(name);
   a.actor = s4u::Actor::create(
       a.name, impl_->home_, [impl = impl_.get(), id, body = std::move(body)] { impl->run_body(id, body); });
-  impl_->actor_of_.emplace(a.actor->get_pid(), id);
   return id;
 }
 
