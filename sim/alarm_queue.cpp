@@ -29,10 +29,14 @@ std::optional<Seconds> AlarmQueue::next() const {
 
 std::function<void()> AlarmQueue::pop(Seconds now) {
   if (due_.empty() || due_.top().time > now) return {};
-  auto node = callbacks_.extract(due_.top().id);
+  std::function<void()> callback;
+  if (auto const it = callbacks_.find(due_.top().id); it != callbacks_.end()) {
+    callback.swap(it->second);
+    callbacks_.erase(it);
+  }
   due_.pop();
   drop_cancelled();
-  return std::move(node.mapped());
+  return callback;
 }
 
 void AlarmQueue::drop_cancelled() {
