@@ -80,12 +80,14 @@ class Collectives {
 
  private:
   struct Operation {
-    std::optional<CollectivePrice> price;          // once a member has posted
+    CollectivePrice price;
     std::vector<std::optional<Seconds>> arrivals;  // of each member
     int posted = 0;
-    bool started = false;  // alpha is running, or flows are
-    AlarmId start_alarm;   // while it waits for its start
+    bool is_scheduled = false;  // its start is known: the rest below holds
+    Seconds first;
+    Seconds last;
     Seconds start;
+    AlarmId alarm;  // at the end of alpha
     int flows_left = 0;
     std::shared_ptr<Wake> ended = std::make_shared<Wake>();
   };
@@ -101,7 +103,6 @@ class Collectives {
   Communicator& at(CommunicatorId id);
   Communicator const& at(CommunicatorId id) const;
   void schedule(CommunicatorId id);
-  void start(CommunicatorId id);
   void send(CommunicatorId id);
   void end(CommunicatorId id);
 

@@ -36,7 +36,4 @@ Crossings host_copy_crossings(Cluster const& cluster, int gpu, Direction directi
 // The crossings of a collective kind (send_recv: from the first to the second).
 Crossings collective_crossings(Cluster const& cluster, CollectiveKind kind, std::vector<int> const& gpus);
 
-// One communication that is a bundle of several at the same time, each with its own bytes: shares add up.
-Crossings sum_of(std::vector<Crossings> const& bundle);
-
 }  // namespace rollcast
