@@ -21,7 +21,7 @@ constexpr int kPhasesProcess = 1;
 constexpr int kFirstNodeProcess = 2;
 constexpr int kStreams = 4;
 
-std::string quoted(std::string_view text) {
+std::string json_string(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -42,7 +42,7 @@ class Trace {
  public:
   void name_process(int process, std::string const& name, int sort_index) {
     metadata(fmt::format(R"("ph":"M","pid":{},"name":"process_name","args":{{"name":{}}})", process,
-                         quoted(name)));
+                         json_string(name)));
     metadata(fmt::format(R"("ph":"M","pid":{},"name":"process_sort_index","args":{{"sort_index":{}}})",
                          process, sort_index));
   }
@@ -50,7 +50,7 @@ class Trace {
   Track add_track(int process, std::string const& name) {
     int const thread = ++threads_;
     metadata(fmt::format(R"("ph":"M","pid":{},"tid":{},"name":"thread_name","args":{{"name":{}}})", process,
-                         thread, quoted(name)));
+                         thread, json_string(name)));
     metadata(
         fmt::format(R"("ph":"M","pid":{},"tid":{},"name":"thread_sort_index","args":{{"sort_index":{}}})",
                     process, thread, thread));
@@ -63,7 +63,7 @@ class Trace {
                      [](Event const& a, Event const& b) { return a.ns < b.ns; });
     std::string out =
         fmt::format("{{\"displayTimeUnit\":\"ms\",\"otherData\":{{\"scenario\":{}}},\"traceEvents\":[\n",
-                    quoted(scenario));
+                    json_string(scenario));
     out += metadata_;
     for (Event const& e : events_)
       fmt::format_to(std::back_inserter(out), ",\n{{\"ts\":{},{}}}", micros(e.ns), e.text);
@@ -138,8 +138,8 @@ std::string span_text(EventLog const& log, Span const& s, Slice const& slice, Tr
   std::string out = fmt::format(
       R"("ph":"X","dur":{},"pid":{},"tid":{},"name":{},"cat":"{}","args":{{"step":{},"phase":"{}","activity":"{}")",
       micros(slice.end - slice.start), track.process, track.thread,
-      quoted(log.labels[static_cast<std::size_t>(s.label)]), name_of(s.activity), s.step, name_of(s.phase),
-      name_of(s.activity));
+      json_string(log.labels[static_cast<std::size_t>(s.label)]), name_of(s.activity), s.step,
+      name_of(s.phase), name_of(s.activity));
   auto const to = std::back_inserter(out);
   if (s.flops.value > 0) fmt::format_to(to, ",\"TFLOPs\":{}", nine_digits(s.flops.value / 1e12));
   if (s.hbm.value > 0) fmt::format_to(to, ",\"HBM GB\":{}", nine_digits(s.hbm.value / 1e9));
@@ -199,8 +199,8 @@ void add_counters(EventLog const& log, Trace& t) {
       }
       name += " (GiB)";
     }
-    t.add(ns,
-          fmt::format(R"("ph":"C","pid":{},"name":{},"args":{{{}}})", process_of(info), quoted(name), args));
+    t.add(ns, fmt::format(R"("ph":"C","pid":{},"name":{},"args":{{{}}})", process_of(info), json_string(name),
+                          args));
   }
 }
 
