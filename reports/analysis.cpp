@@ -67,7 +67,7 @@ void add_throughput(EventLog const& log, Analysis& a) {
     samples += s.samples;
     a.preemptions += s.preemptions;
   }
-  if (!(Seconds(0) < time)) return;
+  if (time < us(0.001)) return;
   if (a.gpus > 0)
     a.tokens_per_second_per_gpu = static_cast<double>(tokens) / (time.value * static_cast<double>(a.gpus));
   a.samples_per_second = static_cast<double>(samples) / time.value;
@@ -125,8 +125,11 @@ double share_within(Span const& s, Horizon h) {
   return max(inside, Seconds(0)) / length;
 }
 
-// 0 where the whole is 0: a pool without GPUs, time or a known peak uses nothing.
-double fraction(double part, double whole) { return whole > 0 ? part / whole : 0; }
+// 0 where the whole is 0 (a pool without GPUs, time or a known peak uses nothing) or too small to divide by.
+double fraction(double part, double whole) {
+  double const f = part / whole;
+  return whole > 0 && std::isfinite(f) ? f : 0;
+}
 
 std::vector<PoolUse> pool_uses(EventLog const& log, std::vector<std::vector<Segment>> const& lines) {
   Horizon const h = horizon_of(log);
