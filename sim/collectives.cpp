@@ -43,7 +43,7 @@ std::int64_t Collectives::post(CommunicatorId communicator, int member, std::spa
   for (Arrival const& a : arrivals) {
     if (c.next[m] > 0 && a.time < c.latest[m])
       throw std::logic_error("arrivals out of order in " + c.spec.name);
-    auto const i = static_cast<std::size_t>(c.next[m]) - c.ends.size();
+    auto const i = static_cast<std::size_t>(c.next[m]) - c.ended.size();
     if (i == c.pending.size()) {
       c.pending.emplace_back().price = a.price;
       c.pending.back().arrivals.resize(c.next.size());
@@ -98,24 +98,28 @@ void Collectives::send(CommunicatorId id) {
 void Collectives::end(CommunicatorId id) {
   Communicator& c = at(id);
   Operation const& o = c.pending.front();
-  auto const number = static_cast<std::int64_t>(c.ends.size());
+  auto const number = static_cast<std::int64_t>(c.ended.size());
   records_.push_back({id, number, o.first, o.last, o.start, engine_.now()});
-  c.ends.push_back(engine_.now());
+  c.ended.push_back(records_.size() - 1);
   engine_.wake(*o.ended);
   c.pending.pop_front();
   schedule(id);
 }
 
+CollectiveRecord const& Collectives::record(CommunicatorId communicator, std::int64_t operation) const {
+  return records_.at(at(communicator).ended.at(static_cast<std::size_t>(operation)));
+}
+
 Seconds Collectives::join(CommunicatorId communicator, std::int64_t operation) {
   auto const n = static_cast<std::size_t>(operation);
-  if (operation < 0 || n >= at(communicator).ends.size() + at(communicator).pending.size())
+  if (operation < 0 || n >= at(communicator).ended.size() + at(communicator).pending.size())
     throw std::logic_error("nobody has posted the operation to join in " + name(communicator));
-  if (n >= at(communicator).ends.size()) {
+  if (n >= at(communicator).ended.size()) {
     // The operation may be gone before this actor runs again; its Wake must not be.
-    auto const ended = at(communicator).pending[n - at(communicator).ends.size()].ended;
+    auto const ended = at(communicator).pending[n - at(communicator).ended.size()].ended;
     engine_.wait(*ended);
   }
-  return at(communicator).ends[n];
+  return record(communicator, operation).end;
 }
 
 void Collectives::retract(CommunicatorId communicator, int member, Seconds time) {
@@ -134,10 +138,10 @@ std::vector<int> Collectives::missing_members(CommunicatorId communicator, std::
   Communicator const& c = at(communicator);
   auto const n = static_cast<std::size_t>(operation);
   std::vector<int> out;
-  if (n < c.ends.size()) return out;
+  if (n < c.ended.size()) return out;
   for (int m = 0; m < c.spec.members; ++m) {
-    bool const is_known = n - c.ends.size() < c.pending.size();
-    if (!is_known || !c.pending[n - c.ends.size()].arrivals[static_cast<std::size_t>(m)]) out.push_back(m);
+    bool const is_known = n - c.ended.size() < c.pending.size();
+    if (!is_known || !c.pending[n - c.ended.size()].arrivals[static_cast<std::size_t>(m)]) out.push_back(m);
   }
   return out;
 }

@@ -68,6 +68,9 @@ class Collectives {
   // Blocks the calling actor until the operation has ended, and returns when it did. At once if it has.
   Seconds join(CommunicatorId communicator, std::int64_t operation);
 
+  // Of an operation that has ended.
+  CollectiveRecord const& record(CommunicatorId communicator, std::int64_t operation) const;
+
   // Takes back the arrivals of a member that lie after `time` (a rank that died then), for operations that
   // have not started. Those never start; the member must not post again.
   void retract(CommunicatorId communicator, int member, Seconds time);
@@ -94,8 +97,8 @@ class Collectives {
   struct Communicator {
     CommunicatorSpec spec;
     double seconds_per_byte = 0;
-    std::deque<Operation> pending;   // the operations after those in `ends`
-    std::vector<Seconds> ends;       // of the operations that have ended
+    std::deque<Operation> pending;   // the operations after those in `ended`
+    std::vector<std::size_t> ended;  // the operations that have ended: indices into records_
     std::vector<std::int64_t> next;  // of each member: its next operation
     std::vector<Seconds> latest;     // of each member: its latest arrival
   };

@@ -143,7 +143,8 @@ struct Reduced {
 Reduced join_buckets(Update& u, std::vector<std::int64_t> const& last_operation) {
   Reduced r;
   for (std::size_t s = 0; s < last_operation.size(); ++s) {
-    CollectiveRecord const record = u.run.collectives.join(u.run.gradients[s], last_operation[s]);
+    u.run.collectives.join(u.run.gradients[s], last_operation[s]);
+    CollectiveRecord const& record = u.run.collectives.record(u.run.gradients[s], last_operation[s]);
     r.by_stage.push_back(record.end);
     r.last_arrival.push_back(record.last_arrival);
     r.end = max(r.end, record.end);
@@ -216,7 +217,7 @@ Seconds optimizer_step(Update& u, int replica, std::vector<Sample> const& share,
     gathers.push_back(run.collectives.post(run.gradients[s], replica, {&arrival, 1}));
   }
   for (std::size_t s = 0; s < run.stages.size(); ++s) {
-    gathered = max(gathered, run.collectives.join(run.gradients[s], gathers[s]).end);
+    gathered = max(gathered, run.collectives.join(run.gradients[s], gathers[s]));
   }
   Seconds const hidden =
       is_last || !train.overlap_parameter_gather ? Seconds(0) : times.front().front().forward;
