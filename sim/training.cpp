@@ -86,9 +86,8 @@ struct Update {
   std::vector<std::vector<std::vector<Sample>>> shards = {};  // [optimizer step][replica]
   std::vector<std::vector<GradientBucket>> buckets = {};      // of each stage
   std::vector<std::vector<CollectivePrice>> bucket_prices = {};
-  std::vector<CollectivePrice>
-      gather_prices;                    // parameter all-gather of each stage; used with a sharded optimizer
-  std::vector<Seconds> optimizer = {};  // of each stage
+  std::vector<CollectivePrice> gather_prices = {};  // of each stage: parameters, used with a sharded optimizer
+  std::vector<Seconds> optimizer = {};              // of each stage
   int replicas_left = 0;
   Wake done = {};
 
