@@ -65,9 +65,9 @@ class Checker {
     return a.intermediate == 0 || a.intermediate % tp == 0;
   }
 
-  void check_cut(std::string const& key, std::int64_t tp) {
+  bool check_cut(std::string const& key, std::int64_t tp) {
     Architecture const& a = job_.model;
-    if (a.heads < 1 || cuts(a, tp)) return;
+    if (a.heads < 1 || cuts(a, tp)) return true;
     std::string what;
     if (a.heads % tp != 0) {
       what = fmt::format("{} ranks do not divide the {} heads of {}", tp, a.heads, a.name);
@@ -78,6 +78,7 @@ class Checker {
                          a.name);
     }
     add_with_nearest(key, what, "tp", nearest_valid(tp, a.heads, [&](std::int64_t v) { return cuts(a, v); }));
+    return false;
   }
 
   void check_stages(std::string const& key, int pp) {
@@ -90,13 +91,14 @@ class Checker {
 
   void check_train_layout() {
     Parallel const& p = job_.train.parallel;
-    check_cut("train.parallel.tp", p.tp);
+    bool const cut = check_cut("train.parallel.tp", p.tp);
     check_stages("train.parallel.pp", p.pp);
     if (job_.train.kind == TrainerKind::deepspeed && job_.train.zero_stage >= 2 && p.pp > 1) {
       add("train.zero_stage", "DeepSpeed's pipeline works with ZeRO stages 0 and 1",
           "write zero_stage: 1, or pp: 1");
     }
     std::int64_t const replica = std::int64_t{p.tp} * p.pp;
+    if (!cut) return;
     if (replica > gpus_ || replica * p.cp > gpus_ || gpus_ % (replica * p.cp) != 0) {
       std::int64_t const others = std::int64_t{p.pp} * p.cp;
       std::string const tp = others > gpus_ || gpus_ % others != 0
@@ -216,16 +218,24 @@ class Checker {
 
   void check_rollout() {
     EngineOptions const& e = job_.rollout;
-    check_cut("rollout.parallel.tp", e.parallel.tp);
     check_stages("rollout.parallel.pp", e.parallel.pp);
+    if (check_cut("rollout.parallel.tp", e.parallel.tp)) check_engine_layout(e);
+    if (!(e.gpu_memory_utilization > 0 && e.gpu_memory_utilization <= 1)) {
+      add("rollout.gpu_memory_utilization", "out of range", "write a share above 0 and at most 1");
+    }
+    check_engine_limits(e);
+  }
+
+  void check_engine_layout(EngineOptions const& e) {
     std::int64_t const node = job_.cluster.node.gpus;
     std::int64_t const tp = e.parallel.tp;
-    if (tp <= job_.model.heads && node % tp != 0 && tp % node != 0) {
+    if (node % tp != 0 && tp % node != 0) {
       add_with_nearest("rollout.parallel.tp",
                        fmt::format("engines of {} ranks do not fit into nodes of {} GPUs", tp, node), "tp",
                        nearest_valid(tp, gpus_, [&](std::int64_t v) {
                          return (node % v == 0 || v % node == 0) && cuts(job_.model, v);
                        }));
+      return;
     }
     std::int64_t const ranks = tp * e.parallel.pp;
     if (ranks > gpus_ || gpus_ % ranks != 0) {
@@ -236,10 +246,6 @@ class Checker {
                          return gpus_ % (v * pp) == 0 && cuts(job_.model, v);
                        }));
     }
-    if (!(e.gpu_memory_utilization > 0 && e.gpu_memory_utilization <= 1)) {
-      add("rollout.gpu_memory_utilization", "out of range", "write a share above 0 and at most 1");
-    }
-    check_engine_limits(e);
   }
 
   void check_engine_limits(EngineOptions const& e) {
