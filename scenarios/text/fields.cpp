@@ -93,6 +93,17 @@ void Fields::problem(Mark mark, std::string_view key, std::string what, std::str
       problem_at(reading_->document, mark, path_of(shown(key)), std::move(what), std::move(remedy)));
 }
 
+void Fields::problem_here(Mark mark, std::string what, std::string remedy) {
+  if (reading_->problems.size() >= kMostProblems) return;
+  reading_->problems.push_back(
+      problem_at(reading_->document, mark, path_, std::move(what), std::move(remedy)));
+}
+
+Mark Fields::mark_of(std::string_view key) const {
+  Entry const* e = map_ == nullptr ? nullptr : find(*map_, key);
+  return e == nullptr ? at_ : e->value.mark;
+}
+
 void Fields::origin(std::string_view key, std::string value) {
   if (listing()) return;
   std::string path = path_of(key);
@@ -102,6 +113,10 @@ void Fields::origin(std::string_view key, std::string value) {
   std::string const* source = given || notes_ == nullptr ? nullptr : source_of(*notes_, key);
   if (source != nullptr) from += ": " + *source;
   reading_->origins.push_back({std::move(path), std::move(value), std::move(from)});
+}
+
+void Fields::derived(std::string_view key) {
+  if (!listing() && !has(key)) reading_->origins.back().from = "derived";
 }
 
 Value const* Fields::take(std::string_view key, std::string_view type, std::string fallback,
@@ -114,7 +129,8 @@ Value const* Fields::take(std::string_view key, std::string_view type, std::stri
   known_.emplace_back(key);
   Entry const* e = map_ == nullptr ? nullptr : find(*map_, key);
   if (e == nullptr) return nullptr;
-  reading_->marks.insert_or_assign(path_of(key), e->mark);
+  reading_->marks.insert_or_assign(path_of(key),
+                                   e->value.kind == ValueKind::scalar ? e->value.mark : e->mark);
   if (e->value.kind == ValueKind::null) {
     problem(e->mark, key, "has no value", fmt::format("write {}, or remove the key", type));
     return nullptr;
@@ -133,7 +149,8 @@ Value const* Fields::take_scalar(std::string_view key, std::string_view type, st
 
 void Fields::integer(std::string_view key, std::int64_t& v, Range range, std::string_view meaning) {
   Value const* s =
-      take_scalar(key, "whole number", "a whole number", listing() ? fmt::format("{}", v) : "", meaning);
+      take_scalar(key, "whole number", "a whole number",
+                  listing() && holds(range, static_cast<double>(v)) ? fmt::format("{}", v) : "", meaning);
   if (s != nullptr) {
     NumberText const n = parse_whole_number(*s);
     if (!n.ok) {
@@ -156,7 +173,8 @@ void Fields::integer(std::string_view key, int& v, Range range, std::string_view
 }
 
 void Fields::number(std::string_view key, double& v, Range range, std::string_view meaning) {
-  Value const* s = take_scalar(key, "number", "a number", listing() ? fmt::format("{}", v) : "", meaning);
+  Value const* s = take_scalar(key, "number", "a number",
+                               listing() && holds(range, v) ? fmt::format("{}", v) : "", meaning);
   if (s != nullptr) {
     NumberText const n = parse_number(*s);
     if (!n.ok) {
@@ -193,7 +211,7 @@ void Fields::text(std::string_view key, std::string& v, std::string_view meaning
 template <class Q>
 void Fields::read_quantity(std::string_view key, Q& v, Range range, std::string_view meaning,
                            std::string_view type) {
-  Value const* s = take_scalar(key, type, type, listing() ? format(v) : "", meaning);
+  Value const* s = take_scalar(key, type, type, listing() && holds(range, v.value) ? format(v) : "", meaning);
   if (s != nullptr) {
     Parsed<Q> const q = parse_quantity<Q>(s->text);
     if (!q.value) {
@@ -323,6 +341,7 @@ void Fields::later(std::string_view key, std::string_view meaning) {
 
 void Fields::forbid(std::string_view key, std::string_view why) {
   if (listing()) return;
+  known_.emplace_back(key);
   if (Entry const* e = map_ == nullptr ? nullptr : find(*map_, key)) {
     problem(e->mark, key, std::string(why), "remove the key");
   }

@@ -99,6 +99,8 @@ class Fields {
 
   // A key of the language without a model yet: present is an error that says so.
   void later(std::string_view key, std::string_view meaning);
+  // A known key that is not read now: in no listing, but no misspelling either.
+  void allow(std::string_view key) { known_.emplace_back(key); }
   // A known key that must not stand here: present is an error that says why.
   void forbid(std::string_view key, std::string_view why);
   // A known key that must stand here; remedy: "write for example prompts: 64".
@@ -108,7 +110,6 @@ class Fields {
   bool listing() const { return rows_ != nullptr; }
   std::string path_of(std::string_view key) const;
   Reading& reading() const { return *reading_; }
-  std::string const& from() const { return from_; }
   // notes: where single values come from, by key or "*"; must outlive the Fields.
   void set_from(std::string from, std::vector<SourceNote> const* notes = nullptr) {
     from_ = std::move(from);
@@ -117,8 +118,13 @@ class Fields {
   std::vector<SchemaRow>& rows() const { return *rows_; }
 
   void problem(Mark mark, std::string_view key, std::string what, std::string remedy);
+  void problem_here(Mark mark, std::string what, std::string remedy);  // of the map itself
+  Mark mark_of(std::string_view key) const;  // of its value; where the map stands when the key is not there
   void origin(std::string_view key,
               std::string value);  // from the document where the key is there, else from()
+
+  // The last origin, unless the document gave the value, follows from other values.
+  void derived(std::string_view key);
 
   // Reports the keys of the map that nothing has asked for and the required ones that are not there. Call
   // once, after the last field.
