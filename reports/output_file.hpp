@@ -5,8 +5,9 @@
 
 namespace rollcast {
 
-// Returns an empty string, or one sentence that names the path and the cause ("cannot write out.json: No space left
-// on device"); the target is then untouched and no partial file remains. path "-" writes to standard output.
+// Returns an empty string, or one sentence that names the path and the cause ("cannot write out.json: No
+// space left on device"); the target is then untouched and no partial file remains. path "-" writes to
+// standard output.
 std::string write_file(std::string const& path, std::string const& content);
 
 }  // namespace rollcast

@@ -68,6 +68,7 @@ struct PhaseWindow {
 };
 
 enum class CounterKind { running, waiting, kv_blocks, memory };
+std::string_view name_of(CounterKind k);
 // A value that holds from `time` on. For memory: GPU bytes of one category of one role.
 struct Counter {
   std::int32_t rank_class = 0;

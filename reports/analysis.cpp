@@ -1,0 +1,267 @@
+#include "reports/analysis.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string_view>
+
+#include "reports/critical_path.hpp"
+#include "reports/memory_peaks.hpp"
+#include "reports/phase_windows.hpp"
+
+namespace rollcast {
+namespace {
+
+struct Horizon {
+  Seconds start;
+  Seconds end;
+};
+
+Horizon horizon_of(EventLog const& log) {
+  Horizon h{Seconds(0), Seconds(0)};
+  bool first = true;
+  auto const widen = [&](Seconds start, Seconds end) {
+    h.start = first ? start : min(h.start, start);
+    h.end = first ? end : max(h.end, end);
+    first = false;
+  };
+  if (!log.steps.empty()) {
+    for (StepRecord const& s : log.steps) widen(s.start, s.end);
+  } else {
+    for (Span const& s : log.spans) widen(s.start, s.end);
+  }
+  return h;
+}
+
+Seconds quantile(std::vector<Seconds> const& sorted, double q) {
+  double const at = q * static_cast<double>(sorted.size() - 1);
+  auto const low = static_cast<std::size_t>(std::floor(at));
+  std::size_t const high = std::min(low + 1, sorted.size() - 1);
+  return sorted[low] + (sorted[high] - sorted[low]) * (at - static_cast<double>(low));
+}
+
+StepTimes step_times(EventLog const& log) {
+  StepTimes t;
+  t.steps = static_cast<int>(log.steps.size());
+  if (t.steps == 0) return t;
+  std::vector<Seconds> sorted;
+  for (StepRecord const& s : log.steps) {
+    sorted.push_back(s.end - s.start);
+    t.mean += sorted.back();
+  }
+  t.mean /= t.steps;
+  std::sort(sorted.begin(), sorted.end());
+  t.p10 = quantile(sorted, 0.1);
+  t.p50 = quantile(sorted, 0.5);
+  t.p90 = quantile(sorted, 0.9);
+  return t;
+}
+
+void add_throughput(EventLog const& log, Analysis& a) {
+  Seconds time;
+  std::int64_t tokens = 0;
+  std::int64_t samples = 0;
+  for (StepRecord const& s : log.steps) {
+    time += s.end - s.start;
+    tokens += s.prompt_tokens + s.response_tokens;
+    samples += s.samples;
+    a.preemptions += s.preemptions;
+  }
+  if (time < us(0.001)) return;
+  if (a.gpus > 0)
+    a.tokens_per_second_per_gpu = static_cast<double>(tokens) / (time.value * static_cast<double>(a.gpus));
+  a.samples_per_second = static_cast<double>(samples) / time.value;
+  a.gpu_hours_per_step = static_cast<double>(a.gpus) * a.step.mean.value / 3600;
+}
+
+// Windows of completed steps; of all steps while none is completed.
+std::vector<PhaseWindow> counted_windows(EventLog const& log) {
+  std::vector<PhaseWindow> out;
+  for (PhaseWindow const& w : log.phases) {
+    if (log.steps.empty() || static_cast<std::size_t>(w.step) < log.steps.size()) out.push_back(w);
+  }
+  return in_order(std::move(out));
+}
+
+std::vector<PhaseTime> phase_times(EventLog const& log, std::vector<std::vector<Segment>> const& lines) {
+  auto const windows = counted_windows(log);
+  auto const exposed = exposed_times(windows);
+  std::vector<double> pool_ranks(log.pools.size(), 0);
+  for (RankClassInfo const& c : log.rank_classes)
+    pool_ranks[static_cast<std::size_t>(c.pool)] += static_cast<double>(c.ranks.size());
+
+  std::vector<PhaseTime> out;
+  std::set<int> steps;
+  for (std::size_t i = 0; i < windows.size(); ++i) {
+    PhaseWindow const& w = windows[i];
+    steps.insert(w.step);
+    auto p = std::find_if(out.begin(), out.end(),
+                          [&](PhaseTime const& t) { return t.phase == w.phase && t.pool == w.pool; });
+    if (p == out.end()) p = out.insert(out.end(), PhaseTime{w.phase, w.pool, {}, {}, {}});
+    p->mean += w.end - w.start;
+    p->exposed += exposed[i];
+    for (std::size_t c = 0; c < lines.size(); ++c) {
+      RankClassInfo const& info = log.rank_classes[c];
+      if (info.pool != w.pool) continue;
+      double const weight =
+          static_cast<double>(info.ranks.size()) / pool_ranks[static_cast<std::size_t>(w.pool)];
+      ActivityTimes const times = time_by_activity(lines[c], w.start, w.end);
+      for (std::size_t k = 0; k < kActivities; ++k) p->by_activity[k] += times[k] * weight;
+    }
+  }
+  double const count = static_cast<double>(log.steps.empty() ? steps.size() : log.steps.size());
+  for (PhaseTime& p : out) {
+    p.mean /= count;
+    p.exposed /= count;
+    for (Seconds& s : p.by_activity) s /= count;
+  }
+  return out;
+}
+
+double share_within(Span const& s, Horizon h) {
+  Seconds const length = s.end - s.start;
+  if (!(Seconds(0) < length)) return s.start < h.start || h.end < s.start ? 0 : 1;
+  Seconds const inside = min(s.end, h.end) - max(s.start, h.start);
+  return max(inside, Seconds(0)) / length;
+}
+
+// 0 where the whole is 0 (a pool without GPUs, time or a known peak uses nothing) or too small to divide by.
+double fraction(double part, double whole) {
+  double const f = part / whole;
+  return whole > 0 && std::isfinite(f) ? f : 0;
+}
+
+std::vector<PoolUse> pool_uses(EventLog const& log, std::vector<std::vector<Segment>> const& lines) {
+  Horizon const h = horizon_of(log);
+  std::vector<PoolUse> out;
+  std::vector<ActivityTimes> times(log.pools.size());
+  std::vector<double> rank_time(log.pools.size(), 0);
+  std::vector<Flops> flops(log.pools.size());
+  std::vector<Bytes> hbm(log.pools.size());
+  for (std::size_t c = 0; c < lines.size(); ++c) {
+    RankClassInfo const& info = log.rank_classes[c];
+    auto const pool = static_cast<std::size_t>(info.pool);
+    auto const ranks = static_cast<double>(info.ranks.size());
+    rank_time[pool] += ranks * (h.end - h.start).value;
+    ActivityTimes const of_class = time_by_activity(lines[c], h.start, h.end);
+    for (std::size_t k = 0; k < kActivities; ++k) times[pool][k] += of_class[k] * ranks;
+  }
+  for (Span const& s : log.spans) {
+    RankClassInfo const& info = log.rank_classes[static_cast<std::size_t>(s.rank_class)];
+    double const amount = static_cast<double>(info.ranks.size()) * share_within(s, h);
+    flops[static_cast<std::size_t>(info.pool)] += s.flops * amount;
+    if (s.phase == Phase::generate) hbm[static_cast<std::size_t>(info.pool)] += s.hbm * amount;
+  }
+  std::vector<PhaseWindow> const windows = counted_windows(log);
+  for (std::size_t i = 0; i < log.pools.size(); ++i) {
+    PoolInfo const& p = log.pools[i];
+    PoolUse u{p.name, p.node, p.gpu, p.gpus, 0, {}, 0, 0, p.capacity, {}};
+    double accounted = 0;
+    for (std::size_t k = 0; k < kActivities; ++k) {
+      double const f = fraction(times[i][k].value, rank_time[i]);
+      accounted += f;
+      if (is_work(static_cast<Activity>(k))) {
+        u.busy_fraction += f;
+      } else {
+        u.idle_by_cause.emplace_back(name_of(static_cast<Activity>(k)), f);
+      }
+    }
+    u.idle_by_cause.emplace_back("unaccounted", std::max(0.0, 1 - accounted));
+    u.mfu = fraction(flops[i].value, p.peak_flops.value * (h.end - h.start).value * p.gpus);
+    Seconds const generating = covered_time(windows, static_cast<int>(i), Phase::generate);
+    u.mbu = fraction(hbm[i].value, p.memory_bandwidth.value * generating.value * p.gpus);
+    out.push_back(std::move(u));
+  }
+  return out;
+}
+
+bool is_switch(Phase p) { return p == Phase::wake || p == Phase::sleep || p == Phase::weight_sync; }
+
+std::vector<Lever> find_levers(Analysis const& a) {
+  constexpr std::pair<Activity, LeverKind> kCauses[] = {
+      {Activity::rollout_tail, LeverKind::rollout_tail},
+      {Activity::pipeline_bubble, LeverKind::pipeline_bubble},
+      {Activity::collective_wait, LeverKind::collective_wait},
+      {Activity::phase_wait, LeverKind::phase_wait},
+      {Activity::communication, LeverKind::communication},
+      {Activity::driver, LeverKind::driver}};
+  std::vector<Lever> out;
+  for (int pool = 0; pool < static_cast<int>(a.pools.size()); ++pool) {
+    Seconds switching;
+    ActivityTimes elsewhere{};
+    for (PhaseTime const& p : a.phases) {
+      if (p.pool != pool) continue;
+      if (is_switch(p.phase)) {
+        switching += p.exposed;
+      } else {
+        for (std::size_t k = 0; k < kActivities; ++k) elsewhere[k] += p.by_activity[k];
+      }
+    }
+    out.push_back({LeverKind::switching, pool, switching});
+    for (auto const& [activity, kind] : kCauses) out.push_back({kind, pool, elsewhere[index_of(activity)]});
+  }
+  std::erase_if(out, [&](Lever const& l) { return l.at_most < a.step.mean * 0.01 || a.step.steps == 0; });
+  std::stable_sort(out.begin(), out.end(),
+                   [](Lever const& x, Lever const& y) { return y.at_most < x.at_most; });
+  return out;
+}
+
+// "old_logprob+reference_seconds": the sum of those phases over all pools, nothing if a name is no phase.
+std::optional<double> phase_forecast(Analysis const& a, std::string_view name) {
+  constexpr std::string_view kSuffix = "_seconds";
+  if (!name.ends_with(kSuffix)) return std::nullopt;
+  name.remove_suffix(kSuffix.size());
+  double sum = 0;
+  while (true) {
+    auto const plus = name.find('+');
+    std::string_view const one = name.substr(0, plus);
+    bool found = false;
+    for (PhaseTime const& p : a.phases) {
+      if (name_of(p.phase) != one) continue;
+      sum += p.mean.value;
+      found = true;
+    }
+    if (!found) return std::nullopt;
+    if (plus == std::string_view::npos) return sum;
+    name.remove_prefix(plus + 1);
+  }
+}
+
+std::optional<double> forecast_of(Analysis const& a, std::string const& name) {
+  if (a.step.steps == 0) return std::nullopt;
+  if (name == "step_seconds") return a.step.mean.value;
+  if (name == "tokens_per_second_per_gpu") return a.tokens_per_second_per_gpu;
+  if (name == "samples_per_second") return a.samples_per_second;
+  if (name == "gpu_hours_per_step") return a.gpu_hours_per_step;
+  return phase_forecast(a, name);
+}
+
+}  // namespace
+
+Analysis analyse(EventLog const& log) {
+  Analysis a;
+  a.scenario = log.scenario;
+  a.seed = log.seed;
+  a.outcome = log.outcome;
+  a.outcome_reason = log.outcome_reason;
+  a.notes = log.notes;
+  for (PoolInfo const& p : log.pools) a.gpus += p.gpus;
+  a.step = step_times(log);
+  auto const lines = timelines(log);
+  a.phases = phase_times(log, lines);
+  add_throughput(log, a);
+  a.pools = pool_uses(log, lines);
+  a.ledgers = memory_peaks(log);
+  for (std::size_t i = 0; i < a.ledgers.size(); ++i) {
+    std::optional<std::size_t>& peak = a.pools[static_cast<std::size_t>(a.ledgers[i].pool)].peak;
+    if (!peak || a.ledgers[*peak].bytes < a.ledgers[i].bytes) peak = i;
+  }
+  a.ooms = log.ooms;
+  a.critical_path = critical_path(log, lines);
+  a.levers = find_levers(a);
+  for (auto const& [name, value] : log.measured) a.measured.push_back({name, value, forecast_of(a, name)});
+  a.measured_source = log.measured_source;
+  return a;
+}
+
+}  // namespace rollcast

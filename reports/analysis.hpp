@@ -1,0 +1,129 @@
+// What an event log says: the figures of every report. Pure; the log is the only input.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "reports/timeline.hpp"
+#include "sim/event_log.hpp"
+
+namespace rollcast {
+
+// Over the completed steps, quantiles by linear interpolation between order statistics.
+struct StepTimes {
+  int steps = 0;  // 0: no step was completed and the others mean nothing
+  Seconds mean;
+  Seconds p10;
+  Seconds p50;
+  Seconds p90;
+};
+
+// A phase on a pool, in order of first start. mean: window time per completed step (per step that has
+// windows, if none was completed). exposed: the part that no window of another pool overlaps.
+struct PhaseTime {
+  Phase phase = Phase::generate;
+  int pool = 0;
+  Seconds mean;
+  Seconds exposed;
+  ActivityTimes by_activity{};  // mean over the pool's ranks, per step
+};
+
+// One line of a ledger at its peak.
+struct MemoryShare {
+  Role role = Role::actor;
+  MemoryCategory category = MemoryCategory::weights;
+  Bytes bytes;
+};
+
+// Ranks with one ledger. The peak is over the phases that the log has windows of on that pool (over all
+// phases if it has none); bytes are per rank.
+struct LedgerPeak {
+  std::string name;
+  int pool = 0;
+  int ranks = 0;
+  Bytes capacity;
+  Bytes bytes;
+  Phase phase = Phase::generate;
+  Bytes host_bytes;                 // largest over the phases, per rank
+  std::vector<MemoryShare> shares;  // of the peak phase, GPU, largest first
+};
+
+// Utilization of a pool from the first step's start to the last step's end (over all spans if no step was
+// completed). Fractions are of rank time: busy + the sum of idle_by_cause = 1.
+struct PoolUse {
+  std::string name;
+  std::string node;
+  std::string gpu;
+  int gpus = 0;
+  double busy_fraction = 0;
+  std::vector<std::pair<std::string, double>> idle_by_cause;  // waiting activities, then "unaccounted"
+  double mfu = 0;                                             // model FLOPs / (peak x time x GPUs)
+  double mbu = 0;                   // HBM bytes of generate / (bandwidth x generate windows x GPUs)
+  Bytes capacity;                   // of one GPU
+  std::optional<std::size_t> peak;  // index into Analysis::ledgers: the rank class nearest to its capacity
+};
+
+// Per step: on each phase window in order, the rank class that worked last, and how its time divides. Time
+// that an earlier window covers counts there; time between windows is phase "between_phases". The sum is the
+// mean step time.
+struct PathShare {
+  std::string phase;
+  std::string cause;  // activity, or "unaccounted"
+  Seconds seconds;
+};
+
+// What removing one cause entirely could save per step at most, largest first, those of 1 % of a step and
+// more.
+enum class LeverKind {
+  rollout_tail,
+  switching,
+  pipeline_bubble,
+  collective_wait,
+  phase_wait,
+  communication,
+  driver
+};
+struct Lever {
+  LeverKind kind = LeverKind::rollout_tail;
+  int pool = 0;
+  Seconds at_most;
+};
+
+// A measured value beside the forecast's. Names that have a forecast: step_seconds,
+// tokens_per_second_per_gpu, samples_per_second, gpu_hours_per_step, and <phase>_seconds, where phases can be
+// added: old_logprob+reference_seconds.
+struct Comparison {
+  std::string name;
+  double measured = 0;
+  std::optional<double> forecast;
+};
+
+struct Analysis {
+  std::string scenario;
+  std::uint64_t seed = 0;
+  Outcome outcome = Outcome::completed;
+  std::string outcome_reason;
+  std::vector<std::string> notes;
+  std::int64_t gpus = 0;
+  StepTimes step;
+  std::vector<PhaseTime> phases;
+  double tokens_per_second_per_gpu = 0;  // (prompt + response tokens) / (step time x all GPUs)
+  double samples_per_second = 0;
+  double gpu_hours_per_step = 0;
+  std::int64_t preemptions = 0;
+  std::vector<PoolUse> pools;
+  std::vector<LedgerPeak> ledgers;
+  std::vector<OomRecord> ooms;
+  std::vector<PathShare> critical_path;
+  std::vector<Lever> levers;
+  std::vector<Comparison> measured;
+  std::string measured_source;
+};
+
+// The log must be consistent (indices in range), as simulate() and read_log give it.
+Analysis analyse(EventLog const& log);
+
+}  // namespace rollcast

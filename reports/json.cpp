@@ -1,0 +1,136 @@
+#include "reports/json.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+namespace rollcast {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kSchema = 1;
+
+double number(double v) { return nine_digits(v); }
+double number(Seconds s) { return nine_digits(s.value); }
+
+// Bytes are whole; below 2^63 they are written as such.
+Json whole(Bytes b) {
+  double const v = nine_digits(b.value);
+  return std::fabs(v) < 9e18 ? Json(std::llround(v)) : Json(v);
+}
+
+Json step_json(StepTimes const& t) {
+  if (t.steps == 0) return {{"mean", nullptr}, {"p10", nullptr}, {"p50", nullptr}, {"p90", nullptr}};
+  return {{"mean", number(t.mean)}, {"p10", number(t.p10)}, {"p50", number(t.p50)}, {"p90", number(t.p90)}};
+}
+
+Json phases_json(Analysis const& a) {
+  Json out = Json::array();
+  for (PhaseTime const& p : a.phases) {
+    out.push_back({{"name", name_of(p.phase)},
+                   {"pool", a.pools[static_cast<std::size_t>(p.pool)].name},
+                   {"mean_seconds", number(p.mean)},
+                   {"exposed_seconds", number(p.exposed)}});
+  }
+  return out;
+}
+
+Json use_json(PoolUse const& p) {
+  Json idle = Json::object();
+  for (auto const& [cause, fraction] : p.idle_by_cause) idle[cause] = number(fraction);
+  return {{"busy_fraction", number(p.busy_fraction)},
+          {"idle_by_cause", idle},
+          {"mfu", number(p.mfu)},
+          {"mbu", number(p.mbu)}};
+}
+
+// Of the rank class that comes nearest to the card's capacity; the host figure is the largest of the pool.
+Json memory_json(Analysis const& a, std::size_t pool) {
+  PoolUse const& p = a.pools[pool];
+  Json out = {{"peak_bytes", nullptr},
+              {"peak_phase", nullptr},
+              {"capacity_bytes", whole(p.capacity)},
+              {"host_peak_bytes", nullptr},
+              {"ledger", Json::object()}};
+  if (!p.peak) return out;
+  LedgerPeak const& peak = a.ledgers[*p.peak];
+  out["peak_bytes"] = whole(peak.bytes);
+  out["peak_phase"] = name_of(peak.phase);
+  Bytes host;
+  for (LedgerPeak const& l : a.ledgers) {
+    if (l.pool == static_cast<int>(pool)) host = max(host, l.host_bytes);
+  }
+  out["host_peak_bytes"] = whole(host);
+  for (MemoryShare const& s : peak.shares)
+    out["ledger"][fmt::format("{}.{}", name_of(s.role), name_of(s.category))] = whole(s.bytes);
+  return out;
+}
+
+Json ooms_json(Analysis const& a) {
+  Json out = Json::array();
+  for (OomRecord const& o : a.ooms) {
+    out.push_back({{"kind", o.kind},
+                   {"time", number(o.time)},
+                   {"rank", o.rank},
+                   {"pool", a.pools[static_cast<std::size_t>(o.pool)].name},
+                   {"step", o.step},
+                   {"phase", name_of(o.phase)},
+                   {"allocation", o.allocation},
+                   {"requested_bytes", whole(o.requested)},
+                   {"free_bytes", whole(o.free)},
+                   {"allocated_bytes", whole(o.allocated)},
+                   {"reserved_unallocated_bytes", nullptr},
+                   {"non_torch_bytes", nullptr},
+                   {"numa", nullptr}});
+  }
+  return out;
+}
+
+Json path_json(Analysis const& a) {
+  Json out = Json::array();
+  for (PathShare const& p : a.critical_path)
+    out.push_back({{"phase", p.phase}, {"cause", p.cause}, {"seconds", number(p.seconds)}});
+  return out;
+}
+
+}  // namespace
+
+double nine_digits(double v) {
+  if (!std::isfinite(v)) throw std::logic_error("a figure of the report is not finite");
+  std::string const text = fmt::format("{:.8e}", v);
+  double rounded = 0;
+  std::from_chars(text.data(), text.data() + text.size(), rounded);
+  return rounded + 0.0;
+}
+
+std::string json_text(Analysis const& a) {
+  bool const rates = a.step.steps > 0;
+  Json utilization = Json::object();
+  Json memory = Json::object();
+  for (std::size_t i = 0; i < a.pools.size(); ++i) {
+    utilization[a.pools[i].name] = use_json(a.pools[i]);
+    memory[a.pools[i].name] = memory_json(a, i);
+  }
+  Json const out = {{"schema", kSchema},
+                    {"scenario", a.scenario},
+                    {"seed", a.seed},
+                    {"outcome", name_of(a.outcome)},
+                    {"step_seconds", step_json(a.step)},
+                    {"phases", phases_json(a)},
+                    {"tokens_per_second_per_gpu", rates ? Json(number(a.tokens_per_second_per_gpu)) : Json()},
+                    {"samples_per_second", rates ? Json(number(a.samples_per_second)) : Json()},
+                    {"gpu_hours_per_step", rates ? Json(number(a.gpu_hours_per_step)) : Json()},
+                    {"utilization", utilization},
+                    {"memory", memory},
+                    {"oom", ooms_json(a)},
+                    {"stalls", Json::array()},
+                    {"failures", Json::array()},
+                    {"critical_path", path_json(a)}};
+  return out.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+}  // namespace rollcast

@@ -1,0 +1,17 @@
+// The analysis as JSON (reports/JSON.md lists every key), CSV and comparable text: numbers with 9 significant
+// digits, so that equal input gives equal bytes.
+#pragma once
+
+#include <string>
+
+#include "reports/analysis.hpp"
+
+namespace rollcast {
+
+// The stable keys, in the order of reports/JSON.md. Step times and rates are null when no step was completed.
+std::string json_text(Analysis const& a);
+
+// v rounded to 9 significant digits; 0 for -0. std::logic_error if v is not finite.
+double nine_digits(double v);
+
+}  // namespace rollcast

@@ -1,0 +1,380 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "reports/log_file.hpp"
+
+namespace rollcast {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::uint64_t kSchema = 1;
+constexpr std::size_t kLongestLine = std::size_t{16} << 20;
+constexpr int kDeepestNesting = 6;
+constexpr std::size_t kMostPools = 256;
+constexpr std::int64_t kLargestCount = 1'000'000'000'000'000;
+constexpr std::int64_t kLargestIndex = 1'000'000'000;
+constexpr double kLatestTime = 1e9;  // seconds; as nanoseconds it still fits into 64 bits
+constexpr double kLargestNumber = 1e30;
+
+// Stays inside this file: read_log turns it into a value.
+struct BadRecord {
+  std::string what;
+};
+
+// One record, field by field.
+class Fields {
+ public:
+  Fields(Json const& list, std::string kind) : list_(list), kind_(std::move(kind)) {}
+
+  Json const& next() {
+    if (!list_.is_array() || next_ >= list_.size()) throw BadRecord{kind_ + " record is too short"};
+    return list_[next_++];
+  }
+  std::string text() {
+    Json const& j = next();
+    if (!j.is_string()) fail("a text", j);
+    return j.get<std::string>();
+  }
+  bool flag() {
+    Json const& j = next();
+    if (!j.is_boolean()) fail("true or false", j);
+    return j.get<bool>();
+  }
+  // A whole number in [0, limit).
+  std::int64_t whole(std::int64_t limit, char const* what) {
+    Json const& j = next();
+    if (!j.is_number_integer() || (j.is_number_unsigned() && j.get<std::uint64_t>() > INT64_MAX))
+      fail(what, j);
+    auto const v = j.get<std::int64_t>();
+    if (v < 0 || v >= limit) fail(what, j);
+    return v;
+  }
+  int index(std::size_t size, char const* what) {
+    return static_cast<int>(whole(static_cast<std::int64_t>(size), what));
+  }
+  int small(char const* what) { return static_cast<int>(whole(kLargestIndex, what)); }
+  std::int64_t count(char const* what) { return whole(kLargestCount, what); }
+  double number(double low, double high) {
+    Json const& j = next();
+    if (!j.is_number()) fail("a number", j);
+    auto const v = j.get<double>();
+    if (!(v >= low && v <= high)) fail(fmt::format("a number from {} to {}", low, high), j);
+    return v;
+  }
+  double amount() { return number(0, kLargestNumber); }
+  Seconds time() { return Seconds(number(0, kLatestTime)); }
+  // Steps over a null, if that is what comes next.
+  bool skip_null() {
+    if (next_ >= list_.size() || !list_[next_].is_null()) return false;
+    ++next_;
+    return true;
+  }
+  template <class E>
+  E name(E last, char const* what) {
+    std::string const t = text();
+    for (int i = 0; i <= static_cast<int>(last); ++i) {
+      if (name_of(static_cast<E>(i)) == t) return static_cast<E>(i);
+    }
+    throw BadRecord{fmt::format("{} record: '{}' is not the name of a {}", kind_, t, what)};
+  }
+  void finish() const {
+    if (next_ != list_.size()) throw BadRecord{kind_ + " record is too long"};
+  }
+
+ private:
+  [[noreturn]] void fail(std::string const& wanted, Json const& got) const {
+    std::string shown = got.dump(-1, ' ', false, Json::error_handler_t::replace);
+    if (shown.size() > 40) shown = shown.substr(0, 37) + "...";
+    throw BadRecord{fmt::format("{} record: field {} is {}, not {}", kind_, next_, shown, wanted)};
+  }
+
+  Json const& list_;
+  std::string kind_;
+  std::size_t next_ = 0;
+};
+
+void order(Seconds start, Seconds end, char const* kind) {
+  if (end < start) throw BadRecord{fmt::format("{} record ends before it starts", kind)};
+}
+
+constexpr Role kLastRole = Role::process;
+constexpr MemoryCategory kLastCategory = MemoryCategory::engine_residue;
+constexpr Phase kLastPhase = Phase::checkpoint;
+
+void read_header(Json const& j, EventLog& log) {
+  if (!j.is_object() || !j.contains("format") || j["format"] != "rollcast-log" || !j.contains("schema"))
+    throw BadRecord{"not a Rollcast log; rollcast run --log writes one"};
+  if (!j["schema"].is_number_unsigned()) throw BadRecord{"the log has no schema number"};
+  if (auto const schema = j["schema"].get<std::uint64_t>(); schema != kSchema) {
+    throw BadRecord{
+        fmt::format("the log has schema {}, this program reads {}; read it with the release that wrote it",
+                    schema, kSchema)};
+  }
+  Json fields = Json::array();
+  for (char const* key :
+       {"scenario", "seed", "outcome", "outcome_reason", "notes", "measured", "measured_source"}) {
+    if (!j.contains(key)) throw BadRecord{fmt::format("the header has no '{}'", key)};
+    fields.push_back(j[key]);
+  }
+  Fields f(fields, "header");
+  log.scenario = f.text();
+  Json const& seed = f.next();
+  if (!seed.is_number_unsigned()) throw BadRecord{"the header's seed is not a whole number"};
+  log.seed = seed.get<std::uint64_t>();
+  log.outcome = f.name(Outcome::infeasible, "outcome");
+  log.outcome_reason = f.text();
+  Json const& notes = f.next();
+  for (Fields n(notes, "notes"); log.notes.size() < notes.size();) log.notes.push_back(n.text());
+  for (Json const& m : f.next()) {
+    Fields pair(m, "measured");
+    std::string name = pair.text();
+    log.measured.emplace_back(std::move(name), pair.number(-kLargestNumber, kLargestNumber));
+    pair.finish();
+  }
+  log.measured_source = f.text();
+}
+
+PoolInfo read_pool(Fields& f) {
+  PoolInfo p;
+  p.name = f.text();
+  p.node = f.text();
+  p.gpu = f.text();
+  p.gpus = f.small("a number of GPUs");
+  p.peak_flops = FlopsPerSecond(f.amount());
+  p.memory_bandwidth = BytesPerSecond(f.amount());
+  p.capacity = Bytes(f.amount());
+  return p;
+}
+
+LedgerLine read_ledger_line(Json const& j) {
+  Fields f(j, "ledger line");
+  LedgerLine line;
+  line.role = f.name(kLastRole, "role");
+  line.category = f.name(kLastCategory, "memory category");
+  line.bytes = Bytes(f.amount());
+  line.host = f.flag();
+  Json const& phases = f.next();
+  for (Fields p(phases, "ledger phases"); line.phases.size() < phases.size();)
+    line.phases.push_back(p.name(kLastPhase, "phase"));
+  line.formula = f.text();
+  f.finish();
+  return line;
+}
+
+RankLedger read_ledger(Fields& f) {
+  RankLedger l;
+  l.name = f.text();
+  l.pipeline_stage = f.small("a pipeline stage");
+  l.ranks = f.small("a number of ranks");
+  l.capacity = Bytes(f.amount());
+  Json const& lines = f.next();
+  if (!lines.is_array()) throw BadRecord{"ledger record: its lines are not a list"};
+  for (Json const& line : lines) l.lines.push_back(read_ledger_line(line));
+  return l;
+}
+
+void read_rank_class(Fields& f, EventLog& log) {
+  RankClassInfo c;
+  c.name = f.text();
+  c.pool = f.index(log.pools.size(), "a pool of this log");
+  c.node = f.small("a node");
+  Json const& ranks = f.next();
+  c.ranks.reserve(ranks.size());
+  for (Fields r(ranks, "ranks"); c.ranks.size() < ranks.size();) c.ranks.push_back(r.small("a rank"));
+  if (c.ranks.empty()) throw BadRecord{"rank_class record: no ranks"};
+  if (!f.skip_null()) log.ledger_of_class.push_back(f.index(log.ledgers.size(), "a ledger of this log"));
+  log.rank_classes.push_back(std::move(c));
+}
+
+StepRecord read_step(Fields& f) {
+  StepRecord s;
+  s.start = f.time();
+  s.end = f.time();
+  order(s.start, s.end, "step");
+  s.samples = f.count("a number of samples");
+  s.prompt_tokens = f.count("a number of tokens");
+  s.response_tokens = f.count("a number of tokens");
+  s.preemptions = f.count("a number of preemptions");
+  return s;
+}
+
+PhaseWindow read_phase(Fields& f, EventLog const& log) {
+  PhaseWindow w;
+  w.pool = f.index(log.pools.size(), "a pool of this log");
+  w.step = f.small("a step");
+  w.phase = f.name(kLastPhase, "phase");
+  w.start = f.time();
+  w.end = f.time();
+  order(w.start, w.end, "phase");
+  return w;
+}
+
+Span read_span(Fields& f, EventLog const& log) {
+  Span s;
+  s.rank_class = f.index(log.rank_classes.size(), "a rank class of this log");
+  s.step = f.small("a step");
+  s.stream = f.name(Stream::host, "stream");
+  s.phase = f.name(kLastPhase, "phase");
+  s.activity = f.name(Activity::driver, "activity");
+  s.label = f.index(log.labels.size(), "a label of this log");
+  s.start = f.time();
+  s.end = f.time();
+  order(s.start, s.end, "span");
+  s.flops = Flops(f.amount());
+  s.hbm = Bytes(f.amount());
+  return s;
+}
+
+Counter read_counter(Fields& f, EventLog const& log) {
+  Counter c;
+  c.rank_class = f.index(log.rank_classes.size(), "a rank class of this log");
+  c.kind = f.name(CounterKind::memory, "counter");
+  c.role = f.name(kLastRole, "role");
+  c.category = f.name(kLastCategory, "memory category");
+  c.time = f.time();
+  c.value = f.number(-kLargestNumber, kLargestNumber);
+  return c;
+}
+
+Handover read_handover(Fields& f, EventLog const& log) {
+  Handover h;
+  h.step = f.small("a step");
+  h.from_rank_class = f.index(log.rank_classes.size(), "a rank class of this log");
+  h.to_rank_class = f.index(log.rank_classes.size(), "a rank class of this log");
+  h.sent = f.time();
+  h.received = f.time();
+  order(h.sent, h.received, "handover");
+  h.samples = f.small("a number of samples");
+  return h;
+}
+
+OomRecord read_oom(Fields& f, EventLog const& log) {
+  OomRecord o;
+  o.kind = f.text();
+  o.time = f.time();
+  o.rank = f.small("a rank");
+  o.pool = f.index(log.pools.size(), "a pool of this log");
+  o.step = f.small("a step");
+  o.phase = f.name(kLastPhase, "phase");
+  o.allocation = f.text();
+  o.requested = Bytes(f.amount());
+  o.free = Bytes(f.amount());
+  o.allocated = Bytes(f.amount());
+  return o;
+}
+
+// Adds the record to the log; true at the end record, which must tell how many came before it.
+bool read_record(Json const& j, std::int64_t records, EventLog& log) {
+  if (!j.is_array() || j.empty() || !j[0].is_string()) throw BadRecord{"not a record of a Rollcast log"};
+  auto const kind = j[0].get<std::string>();
+  Fields f(j, kind.substr(0, 40));
+  f.next();
+  if (kind == "pool") {
+    if (log.pools.size() == kMostPools) throw BadRecord{"more pools than a log can have"};
+    log.pools.push_back(read_pool(f));
+  } else if (kind == "label") {
+    log.labels.push_back(f.text());
+  } else if (kind == "ledger") {
+    log.ledgers.push_back(read_ledger(f));
+  } else if (kind == "rank_class") {
+    read_rank_class(f, log);
+  } else if (kind == "oom") {
+    log.ooms.push_back(read_oom(f, log));
+  } else if (kind == "step") {
+    log.steps.push_back(read_step(f));
+  } else if (kind == "phase") {
+    log.phases.push_back(read_phase(f, log));
+  } else if (kind == "span") {
+    log.spans.push_back(read_span(f, log));
+  } else if (kind == "counter") {
+    log.counters.push_back(read_counter(f, log));
+  } else if (kind == "handover") {
+    log.handovers.push_back(read_handover(f, log));
+  } else if (kind == "end") {
+    if (auto const told = f.count("a number of records"); told != records)
+      throw BadRecord{fmt::format("the end record tells of {} records, {} came before it", told, records)};
+    if (!log.ledger_of_class.empty() && log.ledger_of_class.size() != log.rank_classes.size())
+      throw BadRecord{"some rank classes have a ledger and some have none"};
+    f.finish();
+    return true;
+  } else {
+    throw BadRecord{fmt::format("'{}' is not a record of a Rollcast log", kind.substr(0, 40))};
+  }
+  f.finish();
+  return false;
+}
+
+Json parse_line(std::string_view line) {
+  auto const shallow = [](int depth, Json::parse_event_t, Json const&) {
+    if (depth > kDeepestNesting) throw BadRecord{"nested deeper than any record"};
+    return true;
+  };
+  Json j = Json::parse(line, shallow, false);
+  if (j.is_discarded()) throw BadRecord{"not JSON, or cut off"};
+  return j;
+}
+
+enum class LineEnd { newline, end_of_file, too_long };
+
+LineEnd read_line(std::streambuf& in, std::string& line) {
+  line.clear();
+  for (int c = in.sbumpc(); c != std::char_traits<char>::eof(); c = in.sbumpc()) {
+    if (c == '\n') return LineEnd::newline;
+    if (line.size() == kLongestLine) return LineEnd::too_long;
+    line.push_back(static_cast<char>(c));
+  }
+  return LineEnd::end_of_file;
+}
+
+}  // namespace
+
+LogResult read_log(std::istream& in, std::string const& name) {
+  EventLog log;
+  std::string line;
+  std::int64_t number = 0;
+  bool ended = false;
+  auto const problem = [&](std::string const& what) {
+    return LogResult{std::nullopt, fmt::format("{}:{}: {}", name, number, what)};
+  };
+  try {
+    for (LineEnd end = LineEnd::newline; end == LineEnd::newline;) {
+      end = read_line(*in.rdbuf(), line);
+      if (end == LineEnd::end_of_file && line.empty()) break;
+      ++number;
+      if (end == LineEnd::too_long) return problem("not a Rollcast log: a line is longer than 16 MiB");
+      if (ended) return problem("something follows the end record");
+      Json const j = parse_line(line);
+      if (number == 1) {
+        read_header(j, log);
+      } else {
+        ended = read_record(j, number - 2, log);
+      }
+    }
+  } catch (BadRecord const& bad) {
+    if (number == 1 && bad.what.find("schema") == std::string::npos)
+      return problem("not a Rollcast log; rollcast run --log writes one");
+    return problem(bad.what);
+  }
+  if (number == 0) return {std::nullopt, name + ": the file is empty; rollcast run --log writes a log"};
+  if (!ended) return problem("the log stops here without an end record: the file is cut");
+  return {std::move(log), {}};
+}
+
+LogResult read_log_file(std::string const& path) {
+  errno = 0;
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return {std::nullopt, fmt::format("{}: cannot read: {}", path, std::strerror(errno))};
+  in.peek();
+  if (in.bad()) return {std::nullopt, fmt::format("{}: cannot read: {}", path, std::strerror(errno))};
+  in.clear();
+  return read_log(in, path);
+}
+
+}  // namespace rollcast

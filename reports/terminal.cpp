@@ -1,0 +1,271 @@
+#include "reports/terminal.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "reports/text_layout.hpp"
+
+namespace rollcast {
+namespace {
+
+constexpr int kNarrowest = 60;
+constexpr int kNameColumns = 22;
+
+class Page {
+ public:
+  explicit Page(TerminalOptions const& o) : colour_(o.colour), width_(std::max(o.width, kNarrowest)) {}
+
+  int width() const { return width_; }
+  std::string bold(std::string const& s) const { return painted(s, "1"); }
+  std::string red(std::string const& s) const { return painted(s, "1;31"); }
+  std::string cyan(std::string const& s) const { return painted(s, "36"); }
+
+ private:
+  std::string painted(std::string const& s, char const* code) const {
+    return colour_ ? fmt::format("\x1b[{}m{}\x1b[0m", code, s) : s;
+  }
+
+  bool colour_;
+  int width_;
+};
+
+double share_of(Seconds part, Seconds whole) { return whole.value > 0 ? part / whole : 0; }
+
+std::string fit(std::string const& name) {
+  return fmt::format("{:<{}.{}}", printable(name), kNameColumns, kNameColumns);
+}
+
+std::string phase_name(Analysis const& a, PhaseTime const& p) {
+  std::string const name(name_of(p.phase));
+  if (a.pools.size() < 2) return name;
+  return fmt::format("{} ({})", name, printable(a.pools[static_cast<std::size_t>(p.pool)].name));
+}
+
+std::string gpus_text(Analysis const& a) {
+  std::string out;
+  for (PoolUse const& p : a.pools)
+    out += fmt::format("{}{} x {}", out.empty() ? "" : " + ", p.gpus, printable(p.gpu));
+  return out.empty() ? "no GPUs" : out;
+}
+
+// The phases that take most of the step, up to four, those of 3 % and more.
+std::string main_phases(Analysis const& a) {
+  std::vector<PhaseTime> phases = a.phases;
+  std::stable_sort(phases.begin(), phases.end(),
+                   [](PhaseTime const& x, PhaseTime const& y) { return y.mean < x.mean; });
+  std::string out;
+  for (std::size_t i = 0; i < phases.size() && i < 4; ++i) {
+    double const share = share_of(phases[i].mean, a.step.mean);
+    if (share < 0.03) break;
+    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", phase_name(a, phases[i]), percent(share));
+  }
+  return out;
+}
+
+// The rank class that comes nearest to its card's capacity.
+LedgerPeak const* tightest(Analysis const& a) {
+  LedgerPeak const* out = nullptr;
+  for (LedgerPeak const& l : a.ledgers) {
+    if (out == nullptr || out->bytes.value * l.capacity.value < l.bytes.value * out->capacity.value) out = &l;
+  }
+  return out;
+}
+
+std::string step_sentence(Analysis const& a) {
+  StepTimes const& t = a.step;
+  std::string out = "One step takes " + format(t.mean);
+  if (t.steps > 1) out += fmt::format(" (p10-p90 {} to {})", format(t.p10), format(t.p90));
+  out += " on " + gpus_text(a);
+  std::string const phases = main_phases(a);
+  if (!phases.empty()) out += ": " + phases;
+  if (LedgerPeak const* l = tightest(a))
+    out +=
+        fmt::format("; memory peak {} of {} in {}", format(l->bytes), format(l->capacity), name_of(l->phase));
+  return out + ".";
+}
+
+std::string oom_sentence(Analysis const& a) {
+  OomRecord const& o = a.ooms.front();
+  return fmt::format("Out of memory ({}): rank {} of {} in {} of step {} at {}: {} needs {}, {} is free.",
+                     o.kind, o.rank, a.pools[static_cast<std::size_t>(o.pool)].name, name_of(o.phase),
+                     o.step + 1, format(o.time), o.allocation, format(o.requested), format(o.free));
+}
+
+std::string outcome_sentence(Analysis const& a) {
+  std::string const reason = a.outcome_reason.empty() ? "" : ": " + a.outcome_reason;
+  switch (a.outcome) {
+    case Outcome::completed:
+      return "The run completed no step" + reason + ".";
+    case Outcome::oom:
+      return a.ooms.empty() ? "Out of memory" + reason + "." : oom_sentence(a);
+    case Outcome::stalled:
+      return "The run stalls" + reason + ".";
+    case Outcome::deadlock:
+      return "The run deadlocks" + reason + ".";
+    case Outcome::refused:
+      return "The engine refuses to start" + reason + ".";
+    case Outcome::failed:
+      return "The run fails" + reason + ".";
+    case Outcome::infeasible:
+      return "This run is not possible" + reason + ".";
+  }
+  throw std::logic_error("no such Outcome");
+}
+
+std::string summary_part(Analysis const& a) {
+  std::string out = fmt::format("Scenario {}, seed {}, {} step{} simulated", printable(a.scenario), a.seed,
+                                a.step.steps, a.step.steps == 1 ? "" : "s");
+  if (a.step.steps > 0) {
+    out += fmt::format(": {:.4g} tokens/s/GPU, {:.3g} samples/s, {:.3g} GPU hours a step",
+                       a.tokens_per_second_per_gpu, a.samples_per_second, a.gpu_hours_per_step);
+    if (a.preemptions > 0) out += fmt::format(", {} preemptions", a.preemptions);
+  }
+  return out + ".";
+}
+
+std::vector<std::string> activity_items(PhaseTime const& p) {
+  std::vector<std::string> out;
+  for (std::size_t k = 0; k < kActivities; ++k) {
+    double const share = share_of(p.by_activity[k], p.mean);
+    if (share >= 0.01) out.push_back(fmt::format("{} {}", name_of(static_cast<Activity>(k)), percent(share)));
+  }
+  return out;
+}
+
+std::string phases_part(Analysis const& a, Page const& page) {
+  if (a.phases.empty()) return {};
+  int const bars = std::clamp((page.width() - kNameColumns - 22) / 3, 8, 24);
+  int const indent = 2 + kNameColumns + 11 + 8 + bars + 2;
+  std::string out = "\n" + page.bold("Where the time goes (mean per step)") + "\n";
+  for (PhaseTime const& p : a.phases) {
+    double const share = a.step.steps > 0 ? share_of(p.mean, a.step.mean) : 0;
+    out += fmt::format("  {}{:>10} {:>7} {}  ", fit(phase_name(a, p)), format(p.mean), percent(share),
+                       page.cyan(bar(share, bars)));
+    out += wrapped(activity_items(p), ", ", indent, page.width());
+  }
+  return out;
+}
+
+std::string utilization_part(Analysis const& a, Page const& page) {
+  if (a.pools.empty() || a.step.steps == 0) return {};
+  std::string out = "\n" + page.bold("Utilization (share of GPU time)") + "\n";
+  for (PoolUse const& p : a.pools) {
+    out += fmt::format("  {}busy {:>6}   MFU {:>6}   MBU while generating {:>6}\n", fit(p.name),
+                       percent(p.busy_fraction), percent(p.mfu), percent(p.mbu));
+    std::vector<std::string> idle;
+    for (auto const& [cause, fraction] : p.idle_by_cause) {
+      if (fraction >= 0.0005) idle.push_back(fmt::format("{} {}", cause, percent(fraction)));
+    }
+    if (idle.empty()) continue;
+    out += std::string(2 + kNameColumns, ' ') + "idle: ";
+    out += wrapped(idle, ", ", 2 + kNameColumns + 6, page.width());
+  }
+  return out;
+}
+
+std::string memory_part(Analysis const& a, Page const& page) {
+  if (a.ledgers.empty()) return {};
+  std::string out = "\n" + page.bold("Memory of one GPU at its peak, against the card") + "\n";
+  for (LedgerPeak const& l : a.ledgers) {
+    double const share = l.capacity.value > 0 ? l.bytes / l.capacity : 0;
+    std::string const pool = a.pools.size() < 2 ? "" : a.pools[static_cast<std::size_t>(l.pool)].name + " ";
+    std::string const full = bar(share, 20);
+    out += fmt::format("  {}{} {} of {} in {}, {} rank{}\n", fit(pool + l.name),
+                       share > 1 ? page.red(full) : page.cyan(full), format(l.bytes), format(l.capacity),
+                       name_of(l.phase), l.ranks, l.ranks == 1 ? "" : "s");
+    std::vector<std::string> items;
+    for (MemoryShare const& s : l.shares) {
+      if (s.bytes.value >= l.bytes.value * 0.01)
+        items.push_back(fmt::format("{} {} {}", name_of(s.role), name_of(s.category), format(s.bytes)));
+    }
+    if (l.host_bytes.value > 0) items.push_back("host memory " + format(l.host_bytes));
+    if (items.empty()) continue;
+    out += std::string(2 + kNameColumns, ' ') + wrapped(items, ", ", 2 + kNameColumns, page.width());
+  }
+  return out;
+}
+
+char const* advice(LeverKind k) {
+  switch (k) {
+    case LeverKind::rollout_tail:
+      return "rollout tail: engines that are done wait for the longest responses; partial rollout, an "
+             "asynchronous schedule or more engines per prompt shorten it";
+    case LeverKind::switching:
+      return "switching: wake, sleep and weight sync; disaggregated pools or fewer offloads avoid it";
+    case LeverKind::pipeline_bubble:
+      return "pipeline bubble: stages wait for each other; more micro-batches or fewer stages shrink it";
+    case LeverKind::collective_wait:
+      return "collective wait: ranks wait for slower ones; balance the tokens per rank";
+    case LeverKind::phase_wait:
+      return "phase wait: ranks that are done wait for the phase to end; balance the work per rank";
+    case LeverKind::communication:
+      return "exposed communication: transfers that nothing hides; overlap, larger buckets or another layout";
+    case LeverKind::driver:
+      return "driver: GPUs wait for scoring and batch work; more workers or overlap with generation";
+  }
+  throw std::logic_error("no such LeverKind");
+}
+
+std::string levers_part(Analysis const& a, Page const& page) {
+  constexpr std::size_t kMost = 4;
+  if (a.levers.empty()) return {};
+  std::string out =
+      "\n" + page.bold("Biggest levers (what removing each would save per step, at most)") + "\n";
+  for (std::size_t i = 0; i < std::min(a.levers.size(), kMost); ++i) {
+    Lever const& l = a.levers[i];
+    std::string const pool =
+        a.pools.size() < 2 ? "" : printable(a.pools[static_cast<std::size_t>(l.pool)].name) + ": ";
+    out += fmt::format("  {:>9} {:>6}  ", format(l.at_most), percent(share_of(l.at_most, a.step.mean)));
+    out += wrapped(words_of(pool + advice(l.kind)), " ", 20, page.width());
+  }
+  return out;
+}
+
+std::string measured_part(Analysis const& a, Page const& page) {
+  if (a.measured.empty()) return {};
+  std::string const source = a.measured_source.empty() ? "" : " (" + printable(a.measured_source) + ")";
+  std::string out = "\n" + page.bold("Beside the measured values" + source) + "\n";
+  for (Comparison const& c : a.measured) {
+    out += fmt::format("  {:<30} measured {:>9.4g}   ", printable(c.name), c.measured);
+    if (!c.forecast) {
+      out += "no forecast of this value\n";
+    } else if (std::fabs(c.measured) > 0) {
+      out += fmt::format("forecast {:>9.4g}   error {:+.1f} %\n", *c.forecast,
+                         (*c.forecast / c.measured - 1) * 100);
+    } else {
+      out += fmt::format("forecast {:>9.4g}\n", *c.forecast);
+    }
+  }
+  return out;
+}
+
+std::string notes_part(Analysis const& a, Page const& page) {
+  if (a.notes.empty()) return {};
+  std::string out = "\n" + page.bold("Notes") + "\n";
+  for (std::string const& n : a.notes) out += "  - " + wrapped(words_of(printable(n)), " ", 4, page.width());
+  return out;
+}
+
+}  // namespace
+
+std::string verdict(Analysis const& a) {
+  bool const forecast = a.outcome == Outcome::completed && a.step.steps > 0;
+  return printable(forecast ? step_sentence(a) : outcome_sentence(a));
+}
+
+std::string render_terminal(Analysis const& a, TerminalOptions const& options) {
+  Page const page(options);
+  std::string out = a.outcome == Outcome::completed ? page.bold(verdict(a)) : page.red(verdict(a));
+  out += "\n\n" + wrapped(words_of(summary_part(a)), " ", 0, page.width());
+  out += phases_part(a, page);
+  out += utilization_part(a, page);
+  out += memory_part(a, page);
+  out += levers_part(a, page);
+  out += measured_part(a, page);
+  out += notes_part(a, page);
+  return out;
+}
+
+}  // namespace rollcast

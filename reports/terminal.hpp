@@ -1,0 +1,22 @@
+// The report for people: the verdict in the first line, then where the time goes, utilization and memory, the
+// biggest levers, measured values beside the forecast, and the assumptions.
+#pragma once
+
+#include <string>
+
+#include "reports/analysis.hpp"
+
+namespace rollcast {
+
+struct TerminalOptions {
+  bool colour = false;  // ANSI sequences; without it plain ASCII but for names from the scenario
+  int width = 100;      // columns, at least 60 are used; only the verdict may be longer
+};
+
+// Control characters of names are shown as '?'.
+std::string render_terminal(Analysis const& a, TerminalOptions const& options);
+
+// The first line alone, without colour and newline.
+std::string verdict(Analysis const& a);
+
+}  // namespace rollcast

@@ -1,0 +1,82 @@
+#include "sim/event_log.hpp"
+
+#include <stdexcept>
+
+namespace rollcast {
+namespace {
+[[noreturn]] void no_such_value(char const* type) { throw std::logic_error(std::string("no such ") + type); }
+}  // namespace
+
+std::string_view name_of(Stream s) {
+  switch (s) {
+    case Stream::compute:
+      return "compute";
+    case Stream::communication:
+      return "communication";
+    case Stream::copy:
+      return "copy";
+    case Stream::host:
+      return "host";
+  }
+  no_such_value("Stream");
+}
+
+std::string_view name_of(Activity a) {
+  switch (a) {
+    case Activity::compute:
+      return "compute";
+    case Activity::communication:
+      return "communication";
+    case Activity::copy:
+      return "copy";
+    case Activity::overhead:
+      return "overhead";
+    case Activity::pipeline_bubble:
+      return "pipeline_bubble";
+    case Activity::rollout_tail:
+      return "rollout_tail";
+    case Activity::collective_wait:
+      return "collective_wait";
+    case Activity::phase_wait:
+      return "phase_wait";
+    case Activity::driver:
+      return "driver";
+  }
+  no_such_value("Activity");
+}
+
+std::string_view name_of(CounterKind k) {
+  switch (k) {
+    case CounterKind::running:
+      return "running";
+    case CounterKind::waiting:
+      return "waiting";
+    case CounterKind::kv_blocks:
+      return "kv_blocks";
+    case CounterKind::memory:
+      return "memory";
+  }
+  no_such_value("CounterKind");
+}
+
+std::string_view name_of(Outcome o) {
+  switch (o) {
+    case Outcome::completed:
+      return "completed";
+    case Outcome::oom:
+      return "oom";
+    case Outcome::stalled:
+      return "stalled";
+    case Outcome::deadlock:
+      return "deadlock";
+    case Outcome::refused:
+      return "refused";
+    case Outcome::failed:
+      return "failed";
+    case Outcome::infeasible:
+      return "infeasible";
+  }
+  no_such_value("Outcome");
+}
+
+}  // namespace rollcast
