@@ -17,6 +17,8 @@ constexpr std::array<Phase, 12> every_phase = {Phase::wake,         Phase::gener
                                                Phase::values,       Phase::advantage,   Phase::update_critic,
                                                Phase::update_actor, Phase::weight_sync, Phase::checkpoint};
 
+bool present(LedgerLine const& line, Phase p) { return line.phases.empty() || contains(line.phases, p); }
+
 bool same(LedgerLine const& a, LedgerLine const& b) {
   bool const same_bytes = !(a.bytes < b.bytes) && !(b.bytes < a.bytes);
   return same_bytes && a.role == b.role && a.category == b.category && a.host == b.host &&
@@ -156,7 +158,15 @@ std::vector<RankLedger> memory_ledger(Job const& job, ProcessMemory const& proce
 Bytes total(RankLedger const& l, Phase phase, bool host) {
   Bytes sum;
   for (LedgerLine const& line : l.lines) {
-    if (line.host == host && (line.phases.empty() || contains(line.phases, phase))) sum += line.bytes;
+    if (line.host == host && present(line, phase)) sum += line.bytes;
+  }
+  return sum;
+}
+
+Bytes category_total(RankLedger const& l, Phase phase, MemoryCategory c) {
+  Bytes sum;
+  for (LedgerLine const& line : l.lines) {
+    if (!line.host && line.category == c && present(line, phase)) sum += line.bytes;
   }
   return sum;
 }

@@ -57,6 +57,8 @@ struct RankLedger {
 std::vector<RankLedger> memory_ledger(Job const& job, ProcessMemory const& process = process_memory());
 
 Bytes total(RankLedger const& l, Phase phase, bool host = false);
+// The GPU lines of one category.
+Bytes category_total(RankLedger const& l, Phase phase, MemoryCategory c);
 
 struct MemoryPeak {
   Phase phase = Phase::generate;
