@@ -5,7 +5,8 @@
 //
 // tokens: all tokens of the step (one per decoding sequence, plus the prefill chunks); sequences: all
 // scheduled sequences; batch, mean context: of the decoding sequences only (context includes the token being
-// written). A chunk of n tokens after a computed ones has n a + n (n + 1) / 2 pairs (causal).
+// written). A chunk of n tokens after a computed ones has n a + n (n + 1) / 2 pairs (causal). Tables must not
+// make a step take negative time, also where their lines go on beyond the knots.
 #pragma once
 
 #include <cstdint>

@@ -262,12 +262,12 @@ StepPrices random_prices(Draw& d) {
   p.per_sequence = seconds(0.02 * d.real());
   bool const table = d.often(0.7);
   auto const knots = [&](int most) {
-    std::vector<double> x{d.often(0.5) ? 1.0 : 5 * d.real()};
+    std::vector<double> x{d.often(0.5) ? 1.0 : d.real()};
     for (int n = d.whole(table ? 0 : 1, table ? most : 1); n > 0; --n)
       x.push_back(x.back() + 0.2 + 20 * d.real());
     return x;
   };
-  // Rising values, so that no step takes negative time wherever a line goes on.
+  // Rising values from a first knot of at most 1: no step takes negative time, wherever a line goes on.
   auto const rising = [&](std::size_t n, double step) {
     std::vector<double> y{step * d.real()};
     while (y.size() < n) y.push_back(y.back() + step * d.real());
