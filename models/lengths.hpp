@@ -26,8 +26,6 @@ struct EmpiricalLength {
   std::vector<int> tokens;  // each equally likely, drawn with replacement
 };
 
-struct MixtureLength;  // weighted components, no mixture of mixtures
-
 using SimpleLength = std::variant<FixedLength, LogNormalLength, EmpiricalLength>;
 
 struct MixtureLength {

@@ -5,23 +5,45 @@
 // admission order, then waiting ones in order with chunked prefill, at most max_num_seqs running; KV in pages
 // of block_size; when no page is free the last admitted sequence is preempted, loses its pages, goes to the
 // front of the waiting queue and recomputes prompt + generated on return. With prefix caching the full prompt
-// pages of one group are shared. Integers (order, pages, preemptions) are exact; times agree with a
-// token-by-token reference to 1e-9. An outside event acts at the first step boundary at or after its time.
+// pages of one group are shared (models/kv_pages.hpp). Integers (order, pages, preemptions) are exact; times
+// agree with a token-by-token reference to 1e-9.
+//
+// One step, in detail:
+// - Each decoding sequence takes one token of the budget, and a page when its context begins one. A sequence
+//   still in prefill (only the last admitted can be) then takes its next chunk. Who finds no page preempts
+//   the last admitted, possibly itself, until the page is there.
+// - Unless this step preempted, waiting sequences are admitted in order while budget, max_num_seqs and pages
+//   allow; the first that does not fit ends it. Pages are taken for the chunk only. Without chunked prefill a
+//   prompt that does not fit in the budget left waits.
+// - The step that completes a prefill yields one token, and so does each decoding sequence. A sequence ends
+// with
+//   the step that yields its last token; the KV of that token is never written.
+//
+// Time: an outside event acts at the first step boundary at or after its time (while idle or paused, every
+// moment is a boundary). Those with a time (submit, pause, resume) may be announced for later and act in
+// order of time, then of call; the others act at now(). Where advance_to cuts the time changes no result, not
+// even the last bit. Completions of one boundary come in admission order.
+//
+// An engine can be copied, to ask what would happen.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <vector>
 
+#include "models/finish_queue.hpp"
 #include "models/job.hpp"
+#include "models/kv_pages.hpp"
+#include "models/sequences.hpp"
 #include "models/step_prices.hpp"
+#include "models/step_table.hpp"
 
 namespace rollcast {
 
 struct Request {
-  std::int64_t id = 0;
+  std::int64_t id = 0;      // no other live request has it
   std::int64_t group = -1;  // requests of one group share their prompt; -1: none
-  int prompt_tokens = 0;
+  int prompt_tokens = 0;    // at least 1
   int response_tokens = 0;  // the length at which it will stop, at least 1
 };
 
@@ -32,57 +54,153 @@ struct Completion {
   bool aborted = false;
 };
 
-// One point of the engine's curves, written at every event.
+// One point of the engine's curves, written at every event: what holds from this time on. One per time, the
+// last.
 struct EnginePoint {
   Seconds time;
   int running = 0;
   int waiting = 0;
-  std::int64_t used_blocks = 0;
+  std::int64_t used_blocks = 0;  // held by running sequences, shared pages once; not those only cached
 };
 
 struct EngineCounters {
   std::int64_t steps = 0;
   std::int64_t generated_tokens = 0;
-  std::int64_t prefill_tokens = 0;  // computed, recomputation included
-  std::int64_t cached_tokens = 0;   // found in the prefix cache
-  std::int64_t preemptions = 0;
-  std::int64_t price_evaluations = 0;  // reads of StepPrices
+  std::int64_t prefill_tokens = 0;     // computed, recomputation included
+  std::int64_t cached_tokens = 0;      // found in the prefix cache
+  std::int64_t preemptions = 0;        // for want of pages (drop_cache counts none)
+  std::int64_t price_evaluations = 0;  // reads of StepPrices: each line or table cell that a sum goes through
+  // Boundaries at which something changed: steps with prefill chunks, ends of decode stretches (a finish, or
+  // no page left), outside events.
   std::int64_t events = 0;
-  std::int64_t peak_blocks = 0;
+  std::int64_t peak_blocks = 0;   // largest number of pages held during a step
   double decode_context_sum = 0;  // sum over steps of the total decode context: KV tokens read
   Seconds busy;                   // time inside steps
 };
 
 class RolloutEngine {
  public:
-  // prices must outlive the engine. kv_blocks: pages available; a request that can never fit in them is an
-  // std::logic_error at submit (the scenario checks refuse it before).
+  // prices must outlive the engine. kv_blocks: pages available. std::logic_error: an option below 1,
+  // kv_blocks below 1, prices that check() refuses.
   RolloutEngine(EngineOptions const& options, std::int64_t kv_blocks, StepPrices const& prices);
 
+  // std::logic_error for a request that can never run (the scenario checks refuse it before): more pages than
+  // kv_blocks for prompt + response - 1 tokens or, without chunked prefill, more of them than the budget; a
+  // prompt or response below 1; a prompt that differs in length from its group's.
   void submit(Request const& r, Seconds at);
   void submit(std::vector<Request> const& batch, Seconds at);
 
-  // The time at which something will be handed over or change without outside help (the next completion);
-  // nothing when idle or paused.
+  // The time of the next completion without outside help beyond what is announced; nothing when there is none
+  // (idle, or paused). Before it nothing is handed over. Found on a copy, the engine itself does not move.
   std::optional<Seconds> next_event_time();
-  // Runs to the first step boundary at or after t and appends what finished, in order of time.
+  // Runs to the first step boundary at or after t and appends what finished, in order of time. Idle or
+  // paused, the clock goes to t.
   void advance_to(Seconds t, std::vector<Completion>& out);
-  // Runs until nothing is left; returns the time of the last completion.
+  // Runs until nothing is left that can run; returns the time of the last completion of this call (now(), if
+  // none).
   Seconds run_to_end(std::vector<Completion>& out);
 
-  bool abort(std::int64_t id, std::vector<Completion>& out);  // false: unknown or finished
+  // Ends a request at now(), also one only announced. false: unknown or finished.
+  bool abort(std::int64_t id, std::vector<Completion>& out);
+  // Ends all: running in admission order, waiting in queue order, announced in order of time.
   void abort_all(std::vector<Completion>& out);
   void pause(Seconds at);  // no step starts until resume; KV stays
   void resume(Seconds at);
-  // Recompute everything in flight at the next step, as after a weight update that drops the KV cache.
+  // Recompute everything in flight at the next step, as after a weight update that drops the KV cache: all
+  // running sequences go to the front of the waiting queue in their order, every page is empty.
   void drop_cache();
 
-  Seconds now() const;
-  EngineCounters const& counters() const;
-  std::vector<EnginePoint> const& curve() const;
+  Seconds now() const { return now_; }
+  EngineCounters const& counters() const { return counters_; }
+  std::vector<EnginePoint> const& curve() const { return curve_; }
 
  private:
-  // chosen by the implementation
+  enum class Act : std::uint8_t { arrive, pause, resume };
+  struct Announced {
+    Seconds time;
+    Act act = Act::arrive;
+    int sequence = -1;
+  };
+  struct Chunk {  // prompt (or recomputed) tokens of one sequence in the next step
+    int sequence = -1;
+    std::int64_t tokens = 0;
+  };
+  // Decode steps between two changes. Times are always counted from its start, so that they do not depend on
+  // where advance_to cuts.
+  struct Stretch {
+    bool open = false;
+    Seconds start;
+    Seconds busy_at_start;
+    double base = 0;  // seconds of one step without attention
+    std::int64_t context = 0;
+    std::int64_t done = 0;
+    std::int64_t length = 0;
+  };
+
+  Sequence& at(int i) { return sequences_[static_cast<std::size_t>(i)]; }
+  Sequence const& at(int i) const { return sequences_[static_cast<std::size_t>(i)]; }
+
+  // Outside events.
+  int add(Request const& r);
+  void announce(Announced a);
+  void act_due();
+  void disturb();
+  void end(int i, bool aborted, std::vector<Completion>& out);
+  void mark();
+
+  // From event to event, until t or (if so asked) the first completion.
+  void drive(Seconds t, bool to_first_completion, std::vector<Completion>& out);
+  void run_event(Seconds limit, std::vector<Completion>& out);
+  bool schedule();
+  bool admit_next(std::int64_t& budget);
+  void run_chunks(std::vector<Completion>& out);
+  void open_stretch(bool preempted);
+  void run_stretch(Seconds limit, std::vector<Completion>& out);
+  Seconds stretch_cost(std::int64_t steps);
+  std::int64_t first_step_at(Seconds limit);
+  void finish_due(std::vector<Completion>& out);
+
+  // Sequences in and out of decoding.
+  void start_decoding(int i);
+  void stop_running(int i);
+  void return_to_waiting(int i);
+  void add_page_need(std::int64_t computed, int change);
+  std::int64_t pages_of_steps(std::int64_t from, std::int64_t steps) const;
+  std::int64_t steps_with_pages(std::int64_t from, std::int64_t pages, std::int64_t enough) const;
+  void pass_steps(std::int64_t n);
+
+  std::int64_t block_size_;
+  int max_running_;
+  std::int64_t budget_;
+  bool chunked_;
+  StepTable prices_;
+  KvPages pages_;
+
+  Seconds now_;
+  std::int64_t step_ = 0;   // boundaries passed
+  std::int64_t phase_ = 0;  // step_ modulo block_size_
+  bool paused_ = false;
+  std::vector<Sequence> sequences_;
+  std::vector<int> free_places_;
+  SequenceList running_;
+  SequenceList waiting_;
+  std::vector<Announced> announced_;  // in order of time, from announced_done_ on
+  std::size_t announced_done_ = 0;
+  FinishQueue finishing_;
+  std::int64_t admissions_ = 0;
+
+  std::int64_t decoding_ = 0;  // sequences
+  std::int64_t context_ = 0;   // their total context in the next step
+  // Decoding sequences that need a page in step s, by s modulo block_size; twice over, so that a window of up
+  // to block_size steps is contiguous.
+  std::vector<int> page_needs_;
+  std::vector<Chunk> chunks_;
+  Stretch stretch_;
+
+  EngineCounters counters_;
+  std::vector<EnginePoint> curve_;
+  bool next_is_known_ = false;
+  std::optional<Seconds> next_;  // what next_event_time found last
 };
 
 }  // namespace rollcast

@@ -5,7 +5,8 @@
 //
 // tokens: all tokens of the step (one per decoding sequence, plus the prefill chunks); sequences: all
 // scheduled sequences; batch, mean context: of the decoding sequences only (context includes the token being
-// written).
+// written). A chunk of n tokens after a computed ones has n a + n (n + 1) / 2 pairs (causal). Tables must not
+// make a step take negative time, also where their lines go on beyond the knots.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@
 namespace rollcast {
 
 // Piecewise linear through (x[i], y[i]), x ascending; outside it continues with the slope of the end segment.
-// One knot: constant.
+// One knot: constant. No knot: 0.
 struct Curve {
   std::vector<double> x;
   std::vector<double> y;
@@ -30,16 +31,20 @@ struct StepPrices {
   Curve dense;  // seconds over tokens: GEMMs, norms, collectives of all layers, lm_head
   // Attention of decoding, all layers: seconds at batch_knots[i], context_knots[j] = decode_attention[i][j].
   // Linear in the context between knots and beyond the last; linear in the batch likewise; 0 at batch 0.
+  // No knots: 0.
   std::vector<double> batch_knots;
   std::vector<double> context_knots;
   std::vector<std::vector<double>> decode_attention;
   double prefill_per_pair = 0;  // seconds per (query, key) pair, all layers
 };
 
+// Throws std::logic_error unless knots ascend strictly, are not negative, and the tables have their sizes.
+void check(StepPrices const& p);
+
 // The attention row of one batch size: seconds over the mean context.
 Curve decode_curve(StepPrices const& p, double batch);
 
-// Sum of curve.at(c0 + i) for i = 0 .. steps-1, in closed form.
+// Sum of curve.at(c0 + i) for i = 0 .. steps-1, in closed form: one arithmetic series per segment.
 double sum_over_contexts(Curve const& curve, double c0, std::int64_t steps);
 
 }  // namespace rollcast

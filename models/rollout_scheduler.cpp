@@ -1,0 +1,261 @@
+// The inside of RolloutEngine: one event of continuous batching.
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "models/rollout_engine.hpp"
+
+namespace rollcast {
+namespace {
+
+// What a waiting or prefilling sequence must have in KV before it yields its next token.
+std::int64_t tokens_to_prefill(Sequence const& s) { return std::int64_t{s.prompt} + s.generated; }
+
+}  // namespace
+
+void RolloutEngine::run_event(Seconds limit, std::vector<Completion>& out) {
+  if (!stretch_.open) {
+    bool const preempted = schedule();
+    if (!chunks_.empty()) {
+      run_chunks(out);
+      return;
+    }
+    open_stretch(preempted);
+  }
+  run_stretch(limit, out);
+}
+
+// Decides the next step, as far as it is not plain decoding: takes the pages of its decoding sequences, fills
+// chunks_; true if it preempted. The order in which single sequences ask for their page does not matter: each
+// that fails preempts the last of all, so what stays is the longest leading part of the running list whose
+// needs are met.
+bool RolloutEngine::schedule() {
+  bool preempted = false;
+  auto const preempt_last = [&] {
+    return_to_waiting(running_.tail());
+    ++counters_.preemptions;
+    preempted = true;
+  };
+  chunks_.clear();
+  int const& needed = page_needs_[static_cast<std::size_t>(phase_)];
+  std::int64_t taken = 0;
+  while (needed - taken > pages_.available()) {
+    taken += pages_.available();
+    pages_.take(pages_.available());  // the last cached page goes before a sequence does
+    preempt_last();
+  }
+  pages_.take(needed - taken);
+
+  std::int64_t budget = budget_ - decoding_;
+  if (int const last = running_.tail(); last >= 0 && at(last).place == Sequence::Place::prefill) {
+    Sequence const& s = at(last);
+    std::int64_t const n = std::min(tokens_to_prefill(s) - s.computed, budget);
+    if (pages_.extend(s.group, s.computed, s.computed + n)) {
+      chunks_.push_back({last, n});
+      budget -= n;
+    } else {
+      preempt_last();
+    }
+  }
+  if (preempted) {
+    mark();
+  } else {
+    while (admit_next(budget)) {
+    }
+  }
+  return preempted;
+}
+
+bool RolloutEngine::admit_next(std::int64_t& budget) {
+  int const i = waiting_.head();
+  if (i < 0 || budget <= 0 || running_.size() >= max_running_) return false;
+  Sequence& s = at(i);
+  std::int64_t const cached = pages_.cached_tokens(s.group);
+  std::int64_t const missing = tokens_to_prefill(s) - cached;
+  if (!chunked_ && missing > budget) return false;
+  std::int64_t const n = std::min(missing, budget);
+  if (!pages_.admit(s.group, cached + n)) return false;
+  waiting_.remove(sequences_, i);
+  running_.push_back(sequences_, i);
+  s.place = Sequence::Place::prefill;
+  s.admission = ++admissions_;
+  s.computed = cached;
+  counters_.cached_tokens += cached;
+  chunks_.push_back({i, n});
+  budget -= n;
+  return true;
+}
+
+void RolloutEngine::run_chunks(std::vector<Completion>& out) {
+  std::int64_t tokens = 0;
+  double pairs = 0.0;
+  for (Chunk const& c : chunks_) {
+    double const n = static_cast<double>(c.tokens);
+    tokens += c.tokens;
+    pairs += n * static_cast<double>(at(c.sequence).computed) + 0.5 * n * (n + 1.0);
+  }
+  Seconds const cost{prices_.base(decoding_ + static_cast<std::int64_t>(chunks_.size()), decoding_ + tokens) +
+                     prices_.attention(decoding_, context_, 1) + prices_.prefill(pairs)};
+  now_ += cost;
+  counters_.busy += cost;
+  counters_.prefill_tokens += tokens;
+  pass_steps(1);
+  for (Chunk const& c : chunks_) {
+    Sequence& s = at(c.sequence);
+    s.computed += c.tokens;
+    if (s.computed == tokens_to_prefill(s)) start_decoding(c.sequence);
+  }
+  ++counters_.events;
+  finish_due(out);
+  mark();
+}
+
+// How long the running set stays as it is: until one finishes or no page is left. What waits stays out so
+// long, since pages only get fewer; but after a step that preempted the first waiting one may fit at once.
+void RolloutEngine::open_stretch(bool preempted) {
+  FinishQueue::Entry const* const next = finishing_.next(sequences_);
+  if (next == nullptr) throw std::logic_error("rollout engine: nothing can run");
+  std::int64_t length = next->step - step_;
+  if (preempted) {
+    Sequence const& s = at(waiting_.head());
+    std::int64_t const cached = pages_.cached_tokens(s.group);
+    if (pages_.fits(s.group, cached + std::min(tokens_to_prefill(s) - cached, budget_ - decoding_)))
+      length = 1;
+  }
+  std::int64_t const more = steps_with_pages(phase_ + 1, pages_.available(), length - 1);
+  stretch_ = {true, now_, counters_.busy, prices_.base(decoding_, decoding_), context_, 0, 1 + more};
+}
+
+void RolloutEngine::run_stretch(Seconds limit, std::vector<Completion>& out) {
+  std::int64_t steps = stretch_.length;
+  Seconds cost = stretch_cost(steps);
+  if (limit < stretch_.start + cost) {
+    steps = first_step_at(limit);
+    cost = stretch_cost(steps);
+  }
+  // schedule() has taken the pages of the first step.
+  std::int64_t const unpaid = stretch_.done == 0 ? 1 : 0;
+  std::int64_t const n = steps - stretch_.done;
+  pages_.take(pages_of_steps(phase_ + unpaid, n - unpaid));
+  pass_steps(n);
+  now_ = stretch_.start + cost;
+  counters_.busy = stretch_.busy_at_start + cost;
+  stretch_.done = steps;
+  if (steps < stretch_.length) return;
+  stretch_.open = false;
+  ++counters_.events;
+  finish_due(out);
+  mark();
+}
+
+Seconds RolloutEngine::stretch_cost(std::int64_t steps) {
+  return Seconds(static_cast<double>(steps) * stretch_.base +
+                 prices_.attention(decoding_, stretch_.context, steps));
+}
+
+// The fewest steps that reach limit, where the whole stretch passes it: a bracketed search that aims by
+// interpolation (a stretch's time is nearly linear in its steps) and halves when that gains too little.
+std::int64_t RolloutEngine::first_step_at(Seconds limit) {
+  std::int64_t low = stretch_.done;
+  std::int64_t high = stretch_.length;
+  Seconds low_time = now_;
+  Seconds high_time = stretch_.start + stretch_cost(high);
+  for (int i = 0; high - low > 1; ++i) {
+    double const part = i % 3 == 2 ? 0.5 : (limit - low_time) / (high_time - low_time);
+    auto const aim = low + static_cast<std::int64_t>(std::ceil(part * static_cast<double>(high - low)));
+    std::int64_t const middle = std::clamp(aim, low + 1, high - 1);
+    Seconds const time = stretch_.start + stretch_cost(middle);
+    if (time < limit) {
+      low = middle;
+      low_time = time;
+    } else {
+      high = middle;
+      high_time = time;
+    }
+  }
+  return high;
+}
+
+void RolloutEngine::finish_due(std::vector<Completion>& out) {
+  for (auto const* e = finishing_.next(sequences_); e != nullptr && e->step <= step_;
+       e = finishing_.next(sequences_)) {
+    int const i = e->sequence;
+    finishing_.pop();
+    end(i, false, out);
+  }
+}
+
+// n steps in which every decoding sequence gets one token; their pages are taken.
+void RolloutEngine::pass_steps(std::int64_t n) {
+  double const steps = static_cast<double>(n);
+  double const batch = static_cast<double>(decoding_);
+  counters_.decode_context_sum +=
+      steps * static_cast<double>(context_) + batch * (0.5 * steps * (steps - 1.0));
+  counters_.steps += n;
+  counters_.generated_tokens += n * decoding_;
+  counters_.peak_blocks = std::max(counters_.peak_blocks, pages_.used());
+  context_ += n * decoding_;
+  step_ += n;
+  phase_ = (phase_ + n) % block_size_;
+}
+
+// ---- sequences in and out of decoding
+
+void RolloutEngine::start_decoding(int i) {
+  Sequence& s = at(i);
+  ++s.generated;
+  ++counters_.generated_tokens;
+  s.place = Sequence::Place::decode;
+  s.finish_step = step_ + (s.response - s.generated);
+  ++decoding_;
+  context_ += s.computed + 1;
+  add_page_need(s.computed, 1);
+  finishing_.push(s, i);
+}
+
+void RolloutEngine::stop_running(int i) {
+  Sequence& s = at(i);
+  if (s.place == Sequence::Place::decode) {
+    s.generated = static_cast<int>(s.response - (s.finish_step - step_));
+    s.computed = tokens_to_prefill(s) - 1;
+    --decoding_;
+    context_ -= s.computed + 1;
+    add_page_need(s.computed, -1);
+  }
+  pages_.release(s.group, s.computed);
+  running_.remove(sequences_, i);
+}
+
+void RolloutEngine::return_to_waiting(int i) {
+  stop_running(i);
+  at(i).place = Sequence::Place::waiting;
+  waiting_.push_front(sequences_, i);
+}
+
+// A sequence with `computed` tokens in KV needs a page in the steps at which computed is a multiple of the
+// block size: now, if it is one, and then every block_size steps.
+void RolloutEngine::add_page_need(std::int64_t computed, int change) {
+  std::int64_t residue = phase_ - computed % block_size_;
+  if (residue < 0) residue += block_size_;
+  page_needs_[static_cast<std::size_t>(residue)] += change;
+  page_needs_[static_cast<std::size_t>(residue + block_size_)] += change;
+}
+
+// Pages that decoding takes in `steps` steps from the one of phase `from` on.
+std::int64_t RolloutEngine::pages_of_steps(std::int64_t from, std::int64_t steps) const {
+  auto const* const first = page_needs_.data() + (from < block_size_ ? from : from - block_size_);
+  std::int64_t pages = steps / block_size_ * decoding_;
+  for (std::int64_t i = 0; i < steps % block_size_; ++i) pages += first[i];
+  return pages;
+}
+
+// The most steps, up to `enough`, that `pages` pages last from the step of phase `from` on.
+std::int64_t RolloutEngine::steps_with_pages(std::int64_t from, std::int64_t pages,
+                                             std::int64_t enough) const {
+  auto const* need = page_needs_.data() + (from < block_size_ ? from : from - block_size_);
+  std::int64_t steps = pages / decoding_ * block_size_;
+  for (std::int64_t left = pages % decoding_; steps < enough && left >= *need; ++steps) left -= *need++;
+  return std::min(steps, enough);
+}
+
+}  // namespace rollcast

@@ -1,0 +1,466 @@
+#include "models/rollout_engine.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <vector>
+
+#include "models/random.hpp"
+#include "tests/models/reference_rollout.hpp"
+
+namespace rollcast {
+namespace {
+
+// A step of one second whatever it holds: times count steps.
+StepPrices one_second() {
+  StepPrices p;
+  p.fixed = seconds(1);
+  return p;
+}
+
+EngineOptions options(int block_size, int max_num_seqs, int budget) {
+  EngineOptions o;
+  o.block_size = block_size;
+  o.max_num_seqs = max_num_seqs;
+  o.max_num_batched_tokens = budget;
+  return o;
+}
+
+struct Ended {
+  std::int64_t id;
+  double time;
+  int generated;
+  bool aborted = false;
+};
+void expect_ended(std::vector<Completion> const& out, std::vector<Ended> const& wanted) {
+  ASSERT_EQ(out.size(), wanted.size());
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    EXPECT_EQ(out[i].id, wanted[i].id) << i;
+    EXPECT_DOUBLE_EQ(out[i].time.value, wanted[i].time) << i;
+    EXPECT_EQ(out[i].generated, wanted[i].generated) << i;
+    EXPECT_EQ(out[i].aborted, wanted[i].aborted) << i;
+  }
+}
+
+TEST(RolloutEngine, ThePrefillStepYieldsTheFirstToken) {
+  StepPrices const p = one_second();
+  RolloutEngine e(options(4, 8, 100), 100, p);
+  e.submit({{1, -1, 10, 1}, {2, -1, 10, 5}}, seconds(2));
+  std::vector<Completion> out;
+  EXPECT_DOUBLE_EQ(e.run_to_end(out).value, 7);
+  expect_ended(out, {{1, 3, 1}, {2, 7, 5}});
+  EXPECT_EQ(e.counters().steps, 5);
+  EXPECT_EQ(e.counters().prefill_tokens, 20);
+  EXPECT_EQ(e.counters().generated_tokens, 6);
+  EXPECT_EQ(e.counters().peak_blocks, 6);  // two prompts of 10: 3 pages of 4 each; later 14 tokens: 4 pages
+  EXPECT_DOUBLE_EQ(e.counters().busy.value, 5);
+  // Decoding of request 2 writes tokens 11, 12, 13, 14.
+  EXPECT_DOUBLE_EQ(e.counters().decode_context_sum, 50);
+}
+
+TEST(RolloutEngine, PricesAStepByItsParts) {
+  StepPrices p;
+  p.fixed = seconds(100);
+  p.per_sequence = seconds(10);
+  p.dense = {{0, 1}, {0, 2}};
+  p.batch_knots = {1};
+  p.context_knots = {0, 10};
+  p.decode_attention = {{0, 1}};
+  p.prefill_per_pair = 0.001;
+  RolloutEngine e(options(4, 8, 6), 100, p);
+  e.submit({1, -1, 10, 3}, seconds(0));
+  std::vector<Completion> out;
+  e.run_to_end(out);
+  // Chunk of 6: 100 + 10 + 12 + 0.021 (21 pairs). Chunk of 4 after 6: 24 + 10 pairs: 100 + 10 + 8 + 0.034.
+  // Decode at contexts 11 and 12: 100 + 10 + 2 + 1.1 and + 1.2.
+  expect_ended(out, {{1, 122.021 + 118.034 + 113.1 + 113.2, 3}});
+}
+
+TEST(RolloutEngine, ChunksShareTheBudgetAndDecodingGoesFirst) {
+  StepPrices const p = one_second();
+  RolloutEngine e(options(4, 8, 10), 100, p);
+  e.submit({{1, -1, 4, 6}, {2, -1, 16, 1}, {3, -1, 5, 1}}, seconds(0));
+  std::vector<Completion> out;
+  e.run_to_end(out);
+  // Step 1: 4 tokens of 1 and 6 of 2. Step 2: 1 decodes, 2 gets 9. Step 3: 1 decodes, 2 its last token
+  // (done), 3 all 5 (done). 1 has 3 tokens by then and needs 3 more.
+  expect_ended(out, {{2, 3, 1}, {3, 3, 1}, {1, 6, 6}});
+}
+
+TEST(RolloutEngine, WithoutChunkedPrefillAPromptWaitsForRoom) {
+  StepPrices const p = one_second();
+  EngineOptions o = options(4, 8, 20);
+  o.chunked_prefill = false;
+  RolloutEngine e(o, 100, p);
+  e.submit({{1, -1, 4, 2}, {2, -1, 17, 1}, {3, -1, 1, 1}}, seconds(0));
+  std::vector<Completion> out;
+  e.run_to_end(out);
+  // Step 1: 4 of 20; 17 do not fit, and 3 stands behind 2. Step 2: 1 decodes (done), 2 with 17, 3 with 1.
+  expect_ended(out, {{1, 2, 2}, {2, 2, 1}, {3, 2, 1}});
+}
+
+TEST(RolloutEngine, PreemptsTheLastAdmittedAndRecomputesIt) {
+  StepPrices const p = one_second();
+  // 5 pages of 2. Two prompts of 4 take 2 each. Step 2 (contexts 4 -> 5): 1 takes the last page, 2 finds none
+  // and goes itself (it has generated 1). Step 3: free 2 pages, 1 has 6 tokens in 3 pages, needs none; 2
+  // needs ceil(5/2) = 3: waits. Step 4: 1 takes its 4th page. 1 has 4 tokens after step 4 and ends with its
+  // 5th, in step 5. Step 6: 2 recomputes 5 tokens and yields its 2nd, step 7 its 3rd.
+  RolloutEngine e(options(2, 8, 100), 5, p);
+  e.submit({{1, -1, 4, 5}, {2, -1, 4, 3}}, seconds(0));
+  std::vector<Completion> out;
+  e.run_to_end(out);
+  expect_ended(out, {{1, 5, 5}, {2, 7, 3}});
+  EXPECT_EQ(e.counters().preemptions, 1);
+  EXPECT_EQ(e.counters().prefill_tokens, 4 + 4 + 5);
+  EXPECT_EQ(e.counters().peak_blocks, 4);
+}
+
+TEST(RolloutEngine, AGroupSharesTheFullPagesOfItsPrompt) {
+  StepPrices const p = one_second();
+  RolloutEngine e(options(4, 8, 100), 100, p);
+  // Prompt 12: (12 - 1) / 4 = 2 shareable pages. The second sibling, in the same step, already finds them,
+  // and computes 4 tokens.
+  e.submit({{1, 7, 12, 1}, {2, 7, 12, 1}, {3, 8, 12, 1}}, seconds(0));
+  std::vector<Completion> out;
+  e.advance_to(seconds(0.5), out);
+  EXPECT_EQ(e.counters().cached_tokens, 8);
+  EXPECT_EQ(e.counters().prefill_tokens, 12 + 4 + 12);
+  EXPECT_EQ(e.counters().peak_blocks, 2 + 1 + 1 + 3);
+  // They stay cached after the last member has gone.
+  EXPECT_EQ(e.curve().back().used_blocks, 0);
+  e.submit({4, 7, 12, 1}, seconds(1));
+  e.run_to_end(out);
+  EXPECT_EQ(e.counters().cached_tokens, 16);
+  e.drop_cache();
+  e.submit({5, 7, 12, 1}, seconds(2));
+  e.run_to_end(out);
+  EXPECT_EQ(e.counters().cached_tokens, 16);
+}
+
+TEST(RolloutEngine, CachedPagesGoTheLeastRecentlyUsedGroupFirst) {
+  StepPrices const p = one_second();
+  RolloutEngine e(options(4, 8, 100), 10, p);
+  std::vector<Completion> out;
+  // Groups 1, 2, 3 leave 3 cached pages each (prompt 13); 1 page is empty.
+  for (std::int64_t g : {1, 2, 3}) e.submit({g, g, 13, 1}, seconds(static_cast<double>(g)));
+  e.run_to_end(out);
+  EXPECT_EQ(e.counters().cached_tokens, 0);
+  // 3 pages: the empty one and the last two of group 1.
+  e.submit({4, -1, 9, 1}, seconds(10));
+  e.run_to_end(out);
+  e.submit({5, 2, 13, 1}, seconds(20));  // all 3 pages
+  e.run_to_end(out);
+  EXPECT_EQ(e.counters().cached_tokens, 12);
+  e.submit({6, 1, 13, 1}, seconds(30));  // 1 page is left
+  e.run_to_end(out);
+  EXPECT_EQ(e.counters().cached_tokens, 12 + 4);
+}
+
+TEST(RolloutEngine, WithoutPrefixCachingNothingIsShared) {
+  StepPrices const p = one_second();
+  EngineOptions o = options(4, 8, 100);
+  o.prefix_caching = false;
+  RolloutEngine e(o, 100, p);
+  e.submit({{1, 7, 12, 1}, {2, 7, 12, 1}}, seconds(0));
+  std::vector<Completion> out;
+  e.run_to_end(out);
+  EXPECT_EQ(e.counters().cached_tokens, 0);
+  EXPECT_EQ(e.counters().peak_blocks, 6);
+}
+
+TEST(RolloutEngine, OutsideEventsActAtTheNextStepBoundary) {
+  StepPrices const p = one_second();
+  RolloutEngine e(options(4, 8, 100), 100, p);
+  std::vector<Completion> out;
+  e.submit({1, -1, 4, 100}, seconds(0));
+  e.submit({2, -1, 4, 100}, seconds(2.5));  // admitted at 3
+  e.pause(seconds(5.25));                   // no step from 6 on
+  e.resume(seconds(10.75));                 // paused: acts at once
+  e.advance_to(seconds(4.1), out);
+  EXPECT_DOUBLE_EQ(e.now().value, 5);
+  EXPECT_TRUE(e.abort(2, out));  // tokens of the steps 3-4 and 4-5
+  EXPECT_FALSE(e.abort(2, out));
+  e.advance_to(seconds(8), out);
+  EXPECT_DOUBLE_EQ(e.now().value, 8);
+  EXPECT_EQ(e.counters().steps, 6);
+  e.advance_to(seconds(11), out);
+  EXPECT_DOUBLE_EQ(e.now().value, 11.75);
+  e.submit({3, -1, 4, 1}, seconds(100));
+  e.abort_all(out);
+  expect_ended(out, {{2, 5, 2, true}, {1, 11.75, 7, true}, {3, 11.75, 0, true}});
+  EXPECT_FALSE(e.next_event_time().has_value());
+}
+
+TEST(RolloutEngine, DropCacheRecomputesWhatIsInFlight) {
+  StepPrices const p = one_second();
+  RolloutEngine e(options(4, 8, 100), 100, p);
+  std::vector<Completion> out;
+  e.submit({{1, -1, 4, 4}, {2, -1, 4, 5}}, seconds(0));
+  e.advance_to(seconds(2), out);
+  e.drop_cache();
+  EXPECT_EQ(e.curve().back().used_blocks, 0);
+  e.run_to_end(out);
+  expect_ended(out, {{1, 4, 4}, {2, 5, 5}});  // the step that recomputes yields a token, too
+  EXPECT_EQ(e.counters().prefill_tokens, 8 + 12);
+  EXPECT_EQ(e.counters().preemptions, 0);
+}
+
+TEST(RolloutEngine, NextEventTimeIsTheNextCompletion) {
+  StepPrices const p = one_second();
+  RolloutEngine e(options(4, 1, 2), 100, p);
+  EXPECT_FALSE(e.next_event_time().has_value());
+  e.submit({{1, -1, 4, 3}, {2, -1, 2, 1}}, seconds(0));  // two chunks, two more tokens; then one step
+  std::vector<Completion> out;
+  EXPECT_DOUBLE_EQ(e.next_event_time().value().value, 4);
+  EXPECT_DOUBLE_EQ(e.now().value, 0);
+  e.advance_to(seconds(2), out);
+  EXPECT_DOUBLE_EQ(e.next_event_time().value().value, 4);
+  e.advance_to(seconds(4), out);
+  EXPECT_EQ(out.size(), 1U);
+  e.pause(seconds(4));
+  EXPECT_FALSE(e.next_event_time().has_value());
+  e.resume(seconds(9));
+  EXPECT_DOUBLE_EQ(e.next_event_time().value().value, 10);
+}
+
+TEST(RolloutEngine, RefusesWhatCanNeverRun) {
+  StepPrices const p = one_second();
+  RolloutEngine e(options(4, 8, 100), 10, p);
+  EXPECT_NO_THROW(e.submit({1, -1, 20, 21}, seconds(0)));
+  EXPECT_THROW(e.submit({2, -1, 20, 22}, seconds(0)), std::logic_error);  // 41 tokens in KV: 11 pages
+  EXPECT_THROW(e.submit({3, -1, 0, 1}, seconds(0)), std::logic_error);
+  EXPECT_THROW(e.submit({4, -1, 1, 0}, seconds(0)), std::logic_error);
+  EXPECT_NO_THROW(e.submit({5, 1, 10, 1}, seconds(0)));
+  EXPECT_THROW(e.submit({6, 1, 11, 1}, seconds(0)), std::logic_error);
+  EngineOptions o = options(4, 8, 30);
+  o.chunked_prefill = false;
+  RolloutEngine whole(o, 100, p);
+  EXPECT_NO_THROW(whole.submit({1, -1, 20, 11}, seconds(0)));
+  EXPECT_THROW(whole.submit({2, -1, 20, 12}, seconds(0)), std::logic_error);
+  EXPECT_THROW(RolloutEngine(options(0, 8, 30), 10, p), std::logic_error);
+  EXPECT_THROW(RolloutEngine(options(4, 0, 30), 10, p), std::logic_error);
+  EXPECT_THROW(RolloutEngine(options(4, 8, 0), 10, p), std::logic_error);
+  EXPECT_THROW(RolloutEngine(options(4, 8, 30), 0, p), std::logic_error);
+}
+
+// ---- against the reference, on random workloads
+
+struct Draw {
+  std::uint64_t seed;
+  std::uint64_t drawn = 0;
+  double real() { return uniform({seed, Purpose::jitter, 0, drawn++}); }
+  int whole(int low, int high) { return low + static_cast<int>(real() * (high - low + 1)); }
+  bool often(double part) { return real() < part; }
+};
+
+StepPrices random_prices(Draw& d) {
+  StepPrices p;
+  p.fixed = seconds(0.5 + d.real());
+  p.per_sequence = seconds(0.02 * d.real());
+  bool const table = d.often(0.7);
+  auto const knots = [&](int most) {
+    std::vector<double> x{d.often(0.5) ? 1.0 : d.real()};
+    for (int n = d.whole(table ? 0 : 1, table ? most : 1); n > 0; --n)
+      x.push_back(x.back() + 0.2 + 20 * d.real());
+    return x;
+  };
+  // Rising values from a first knot of at most 1: no step takes negative time, wherever a line goes on.
+  auto const rising = [&](std::size_t n, double step) {
+    std::vector<double> y{step * d.real()};
+    while (y.size() < n) y.push_back(y.back() + step * d.real());
+    return y;
+  };
+  p.dense.x = knots(6);
+  p.dense.y = rising(p.dense.x.size(), 0.05);
+  p.batch_knots = knots(4);
+  p.context_knots = knots(8);
+  std::vector<double> const by_context = rising(p.context_knots.size(), 0.05);
+  std::vector<double> const by_batch = rising(p.batch_knots.size(), 1.0);
+  for (double b : by_batch) {
+    p.decode_attention.emplace_back();
+    for (double c : by_context) p.decode_attention.back().push_back(b * c);
+  }
+  p.prefill_per_pair = 1e-4 * d.real();
+  return p;
+}
+
+struct Workload {
+  EngineOptions options;
+  std::int64_t kv_blocks = 0;
+  StepPrices prices;
+  std::vector<int> group_prompts;
+  int longest_response = 0;
+  int requests = 0;
+};
+
+Workload random_workload(Draw& d) {
+  Workload w;
+  w.options.block_size = d.whole(1, 8);
+  w.options.max_num_seqs = d.whole(1, 14);
+  w.options.chunked_prefill = d.often(0.7);
+  w.options.prefix_caching = d.often(0.7);
+  int const longest_prompt = d.whole(1, 40);
+  w.longest_response = d.whole(1, 60);
+  int const longest = longest_prompt + w.longest_response - 1;
+  w.options.max_num_batched_tokens = w.options.chunked_prefill ? d.whole(1, 60) : longest + d.whole(0, 40);
+  int const least = (longest + w.options.block_size - 1) / w.options.block_size;
+  w.kv_blocks = least + (d.often(0.5) ? d.whole(0, least) : d.whole(0, 8 * least));
+  w.prices = random_prices(d);
+  for (int n = d.whole(1, 4); n > 0; --n) w.group_prompts.push_back(d.whole(1, longest_prompt));
+  w.requests = d.whole(1, 40);
+  return w;
+}
+
+Request random_request(Draw& d, Workload const& w, std::int64_t id) {
+  int const group = d.whole(0, static_cast<int>(w.group_prompts.size()) - 1);
+  int const prompt = w.group_prompts[static_cast<std::size_t>(group)];
+  return {id, d.often(0.7) ? group : -1, prompt, d.whole(1, w.longest_response)};
+}
+
+void expect_near(double a, double b) { EXPECT_NEAR(a, b, 1e-9 * std::max(1.0, std::fabs(b))); }
+
+void expect_same(RolloutEngine const& e, std::vector<Completion> const& got, ReferenceRollout const& r,
+                 std::vector<Completion> const& wanted) {
+  ASSERT_EQ(got.size(), wanted.size());
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    ASSERT_EQ(got[i].id, wanted[i].id) << "completion " << i;
+    EXPECT_EQ(got[i].generated, wanted[i].generated);
+    EXPECT_EQ(got[i].aborted, wanted[i].aborted);
+    expect_near(got[i].time.value, wanted[i].time.value);
+  }
+  expect_near(e.now().value, r.now());
+  EngineCounters const& a = e.counters();
+  EngineCounters const& b = r.counters();
+  EXPECT_EQ(a.steps, b.steps);
+  EXPECT_EQ(a.generated_tokens, b.generated_tokens);
+  EXPECT_EQ(a.prefill_tokens, b.prefill_tokens);
+  EXPECT_EQ(a.cached_tokens, b.cached_tokens);
+  EXPECT_EQ(a.preemptions, b.preemptions);
+  EXPECT_EQ(a.peak_blocks, b.peak_blocks);
+  EXPECT_DOUBLE_EQ(a.decode_context_sum, b.decode_context_sum);
+  expect_near(a.busy.value, b.busy.value);
+  // Each point of the engine is one of the reference's, which has one per step.
+  auto at = r.curve().begin();
+  for (EnginePoint const& p : e.curve()) {
+    while (at != r.curve().end() && at->time.value < p.time.value - 1e-9 * std::max(1.0, p.time.value)) ++at;
+    ASSERT_NE(at, r.curve().end());
+    expect_near(p.time.value, at->time.value);
+    ASSERT_EQ(p.running, at->running) << "at " << p.time.value;
+    ASSERT_EQ(p.waiting, at->waiting) << "at " << p.time.value;
+    ASSERT_EQ(p.used_blocks, at->used_blocks) << "at " << p.time.value;
+  }
+}
+
+TEST(RolloutEngineProperty, AgreesWithTheReferenceOnRandomWorkloads) {
+  std::int64_t preemptions = 0;
+  std::int64_t cached = 0;
+  std::int64_t aborted = 0;
+  for (std::uint64_t seed = 0; seed < 4000 && !::testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    Draw d{seed};
+    Workload const w = random_workload(d);
+    RolloutEngine e(w.options, w.kv_blocks, w.prices);
+    ReferenceRollout r(w.options, w.kv_blocks, w.prices);
+    std::vector<Completion> got;
+    std::vector<Completion> wanted;
+    bool const all_at_once = d.often(0.3);
+    double const span = 60 * d.real();
+    std::int64_t id = 0;
+    auto const submit = [&](double at) {
+      Request const q = random_request(d, w, id++);
+      e.submit(q, seconds(at));
+      r.submit(q, seconds(at));
+    };
+    for (int i = 0; i < w.requests; ++i) submit(all_at_once ? 0.0 : span * d.real());
+    double t = 0;
+    for (int acts = d.often(0.3) ? 0 : d.whole(0, 12); acts > 0; --acts) {
+      t += 20 * d.real();
+      e.advance_to(seconds(t), got);
+      r.advance_to(seconds(t), wanted);
+      switch (d.whole(0, 6)) {
+        case 0:
+          submit(t);
+          break;
+        case 1:
+          submit(t + 10 * d.real());
+          break;
+        case 2: {
+          double const at = t + 10 * d.real();
+          double const until = at + 10 * d.real();
+          e.pause(seconds(at));
+          r.pause(seconds(at));
+          e.resume(seconds(until));
+          r.resume(seconds(until));
+          break;
+        }
+        case 3:
+          e.drop_cache();
+          r.drop_cache();
+          break;
+        case 4:
+          if (d.often(0.3)) {
+            e.abort_all(got);
+            r.abort_all(wanted);
+            break;
+          }
+          [[fallthrough]];
+        default: {
+          std::int64_t const which = d.whole(0, static_cast<int>(id));
+          EXPECT_EQ(e.abort(which, got), r.abort(which, wanted));
+        }
+      }
+    }
+    e.run_to_end(got);
+    r.run_to_end(wanted);
+    expect_same(e, got, r, wanted);
+    preemptions += r.counters().preemptions;
+    cached += r.counters().cached_tokens;
+    aborted += std::count_if(wanted.begin(), wanted.end(), [](Completion const& c) { return c.aborted; });
+  }
+  // The workloads must reach what they are for.
+  EXPECT_GT(preemptions, 10'000);
+  EXPECT_GT(cached, 100'000);
+  EXPECT_GT(aborted, 1'000);
+}
+
+bool same_bits(std::vector<Completion> const& a, std::vector<Completion> const& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](Completion const& x, Completion const& y) {
+    return x.id == y.id && x.generated == y.generated && !(x.time < y.time) && !(y.time < x.time);
+  });
+}
+
+TEST(RolloutEngineProperty, WhereAdvanceToCutsChangesNothingAndNextEventTimeIsExact) {
+  for (std::uint64_t seed = 10'000; seed < 11'000 && !::testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    Draw d{seed};
+    Workload const w = random_workload(d);
+    RolloutEngine whole(w.options, w.kv_blocks, w.prices);
+    for (int i = 0; i < w.requests; ++i) whole.submit(random_request(d, w, i), seconds(30 * d.real()));
+    RolloutEngine cut = whole;
+    std::vector<Completion> at_once;
+    std::vector<Completion> in_slices;
+    whole.run_to_end(at_once);
+    double t = 0;
+    while (in_slices.size() < at_once.size()) {
+      t = std::max(t, cut.now().value) + 15 * d.real() * d.real();
+      std::size_t const before = in_slices.size();
+      if (d.often(0.3)) {
+        Seconds const next = cut.next_event_time().value();
+        EXPECT_FALSE(next < at_once[before].time || at_once[before].time < next);
+        t = next.value;
+      }
+      cut.advance_to(seconds(t), in_slices);
+      EXPECT_FALSE(cut.now().value < t);
+    }
+    EXPECT_TRUE(same_bits(at_once, in_slices));
+    EXPECT_EQ(whole.counters().events, cut.counters().events);
+    EXPECT_EQ(whole.counters().peak_blocks, cut.counters().peak_blocks);
+    EXPECT_EQ(whole.curve().size(), cut.curve().size());
+  }
+}
+
+}  // namespace
+}  // namespace rollcast
