@@ -26,7 +26,7 @@ class AlarmQueue {
   struct Due {
     Seconds time;
     std::int64_t id;
-    bool operator<(Due const& o) const { return time > o.time || (time <= o.time && id > o.id); }
+    bool operator<(Due const& o) const { return time > o.time || (!(time < o.time) && id > o.id); }
   };
   void drop_cancelled();
 
