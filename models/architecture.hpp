@@ -84,9 +84,12 @@ enum class Split {
 };
 
 // One parameter tensor, or `copies` equal ones (experts). rows x columns as stored: [out, in] for a linear
-// layer, [n, 1] for a vector.
+// layer, [n, 1] for a vector. Every family uses the names of the Llama checkpoints
+// ("self_attn.q_proj.weight", "mlp.up_proj.weight"), also where its own checkpoint fuses or renames them
+// (Qwen v1's c_attn, OPT's fc1), so that an adapter target or a filter works on all of them; the number of
+// elements is the same.
 struct Tensor {
-  std::string name;  // within its layer, as in the Hugging Face checkpoint: "self_attn.q_proj.weight"
+  std::string name;  // within its layer
   std::int64_t rows = 0;
   std::int64_t columns = 1;
   Split split = Split::replicated;
@@ -106,11 +109,16 @@ std::vector<Tensor> outer_tensors(Architecture const& a);
 bool is_moe_layer(Architecture const& a, int layer);
 bool is_linear_attention_layer(Architecture const& a, int layer);
 
+// What makes an architecture impossible, one sentence ("kv_heads 3 does not divide heads 32"); empty when
+// nothing does. The functions below ask for one without a fault: their integers cannot overflow then (fewer
+// than 1e15 parameters).
+std::string fault(Architecture const& a);
+
 // Exact parameter counts, the sum of Tensor::count().
 struct ParameterCounts {
   std::int64_t total = 0;
   std::int64_t active = 0;     // per token: routed experts counted experts_per_token times
-  std::int64_t embedding = 0;  // input table (and position table)
+  std::int64_t embedding = 0;  // input table, position table, projections of a narrower table
   std::int64_t lm_head = 0;    // 0 when tied
   std::int64_t attention = 0;
   std::int64_t mlp = 0;      // dense MLP and shared experts
@@ -123,9 +131,14 @@ ParameterCounts count_parameters(Architecture const& a);
 // Elements of KV cache that one token adds in one layer, both K and V, before tp: 2 x kv_heads x head_dim for
 // GQA; kv_lora_rank + qk_rope_head_dim for MLA; 0 in a linear-attention layer (its state does not grow).
 std::int64_t kv_elements_per_token(Architecture const& a, int layer);
+// Elements that one sequence holds in a linear-attention layer, whatever its length: the recurrent state
+// (value_heads x key_head_dim x value_head_dim) and the window of the convolution; 0 in any other layer.
+std::int64_t state_elements_per_sequence(Architecture const& a, int layer);
 
 // FLOPs of one token's forward pass through the matrix products of layer `layer` (2 per multiply-add, active
-// experts only, attention scores excluded) and of lm_head.
+// experts only, attention scores excluded) and of lm_head (with OPT-350M's projections). A linear-attention
+// layer adds its recurrence: decay, read and update of the state, 3 x value_heads x key_head_dim x
+// value_head_dim multiply-adds (the token-by-token form; chunked kernels trade more of them for fewer bytes).
 Flops layer_matmul_flops_per_token(Architecture const& a, int layer);
 Flops lm_head_flops_per_token(Architecture const& a);
 // FLOPs of the scores and the weighted sum for one (query, key) pair in one layer: 2 x heads x (qk dim + v

@@ -103,6 +103,8 @@ std::string_view name_of(EngineKind v) {
 
 std::string_view name_of(FrameworkKind v) {
   switch (v) {
+    case FrameworkKind::none:
+      return "none";
     case FrameworkKind::verl:
       return "verl";
     case FrameworkKind::openrlhf:

@@ -108,7 +108,7 @@ struct EngineOptions {
 
 // ---- framework
 // -------------------------------------------------------------------------------------------------
-enum class FrameworkKind { verl, openrlhf, slime, areal, trl, nemo_rl, deepspeed_chat };
+enum class FrameworkKind { none, verl, openrlhf, slime, areal, trl, nemo_rl, deepspeed_chat };
 
 enum class Phase {
   wake,

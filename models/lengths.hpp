@@ -41,18 +41,27 @@ struct Lengths {
   int max = 0;                 // the hard cut of the workload; 0: none beyond the shape's own
 };
 
-// mu and sigma such that mean and p95 hold *after* the cut at max. max 0: no cut.
-// error is empty on success; else it says why no such distribution exists.
+// mu and sigma such that mean and p95 hold *after* the cut at max, the mass beyond the cut sitting at max
+// (and the mass below half a token at 1). max 0: no cut. Where two sigmas give the same mean, the smaller
+// one. Asks 1 <= mean <= p95 < max. The rounding to integers is counted in the mean exactly below 32 tokens
+// and to second order above; a spread of less than a token can move the mean by up to half a token. error is
+// empty on success; else it says why no such distribution exists, and what is possible.
 struct LogNormalFit {
   LogNormalLength lengths;
   std::string error;
 };
 LogNormalFit fit_lognormal(double mean, double p95, int max);
 
-// One sample; the same key gives the same length whatever else the scenario holds.
+// One sample, at least 1 and at most 1e9 tokens; the same key gives the same length whatever else the
+// scenario holds. An empty list of lengths or components, or weights that do not match the components, is a
+// std::logic_error.
 int sample(Lengths const& l, RandomKey key, int step);
 
+// The expectation of sample(): exact for fixed and empirical lengths, for log-normal ones as in
+// fit_lognormal.
 double mean(Lengths const& l, int step);
-int longest(Lengths const& l);  // largest possible sample; 0: unbounded
+
+// The largest possible sample of any step; 0: unbounded.
+int longest(Lengths const& l);
 
 }  // namespace rollcast

@@ -19,7 +19,9 @@ struct Catalog {
 
 Catalog const& builtin_catalog();
 
-// nullptr when there is no such name.
+// nullptr when there is no such name. A model is also found by its Hugging Face name, with or without the
+// organisation and in any case ("Qwen/Qwen2.5-7B-Instruct"): tuned versions (-Instruct, -Chat, -Base, ...)
+// resolve to the entry whose shapes they share.
 Gpu const* find_gpu(Catalog const& c, std::string_view name);
 Node const* find_node(Catalog const& c, std::string_view name);
 Fabric const* find_fabric(Catalog const& c, std::string_view name);

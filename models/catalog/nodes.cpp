@@ -1,0 +1,297 @@
+// Servers. Each is the usual build of its kind; a cluster that differs overrides the field. Host bandwidth is
+// channels x transfer rate x 8 bytes of one socket.
+#include <stdexcept>
+
+#include "models/catalog/tables.hpp"
+
+namespace rollcast {
+namespace {
+
+constexpr double kDdr5_5600 = 8 * 44.8;  // GB/s of a socket with 8 channels
+constexpr double kDdr5_4800 = 8 * 38.4;
+constexpr double kDdr4_3200 = 8 * 25.6;
+constexpr double kDdr4_2400 = 4 * 19.2;
+
+constexpr char const* kDgxH100 = "NVIDIA DGX H100/H200 user guide: 8 ConnectX-7 at 400 Gb/s, 2 sockets, 2 TB";
+constexpr char const* kDgxA100 = "NVIDIA DGX A100 user guide: 8 ConnectX-6 at 200 Gb/s, 2 sockets";
+constexpr char const* kUnchecked = "usual build of this server; common knowledge, unchecked";
+constexpr char const* kOneSocket = "usual build of a workstation; common knowledge, unchecked";
+
+struct Row {
+  char const* name;
+  char const* gpu;
+  int gpus;
+  Interconnect interconnect;
+  int per_switch, numa;
+  int nics;
+  double nic_gbit;
+  double host_gb;
+  double host_gbs;  // per NUMA node
+  char const* fabric;
+  std::vector<SourceNote> sources;
+};
+
+Gpu const& gpu_named(std::vector<Gpu> const& gpus, std::string const& name) {
+  for (Gpu const& g : gpus) {
+    if (g.name == name) return g;
+  }
+  throw std::logic_error("the node table names a GPU that is not in the GPU table: " + name);
+}
+
+Node make(Row const& r, std::vector<Gpu> const& gpus) {
+  Node n;
+  n.name = r.name;
+  n.gpu = gpu_named(gpus, r.gpu);
+  n.gpus = r.gpus;
+  n.interconnect = r.interconnect;
+  n.gpus_per_pcie_switch = r.per_switch;
+  n.numa_nodes = r.numa;
+  n.nics = r.nics;
+  n.nic = Gb_per_s(r.nic_gbit);
+  n.host_memory = GB(r.host_gb);
+  n.host_memory_bandwidth = GB_per_s(r.host_gbs);
+  n.fabric = r.fabric;
+  n.sources = r.sources;
+  return n;
+}
+
+}  // namespace
+
+std::vector<Node> node_table(std::vector<Gpu> const& gpus) {
+  using enum Interconnect;
+  std::vector<Row> const rows = {
+      // name, gpu, gpus, interconnect, GPUs per PCIe switch, NUMA nodes, NICs, Gb/s each, host GB, GB/s,
+      // fabric
+      {"hgx-h100", "h100-sxm", 8, nvswitch, 2, 2, 8, 400, 2000, kDdr5_4800, "ib-400g", {{"*", kDgxH100}}},
+      {"hgx-h200", "h200-sxm", 8, nvswitch, 2, 2, 8, 400, 2000, kDdr5_4800, "ib-400g", {{"*", kDgxH100}}},
+      {"hgx-a100",
+       "a100-sxm-80gb",
+       8,
+       nvswitch,
+       2,
+       2,
+       8,
+       200,
+       2000,
+       kDdr4_3200,
+       "ib-200g",
+       {{"*", kDgxA100}}},
+      {"hgx-a100-40gb",
+       "a100-sxm-40gb",
+       8,
+       nvswitch,
+       2,
+       2,
+       8,
+       200,
+       1000,
+       kDdr4_3200,
+       "ib-200g",
+       {{"*", kDgxA100}}},
+      {"hgx-h800",
+       "h800-sxm",
+       8,
+       nvswitch,
+       2,
+       2,
+       8,
+       400,
+       2000,
+       kDdr5_4800,
+       "ib-400g",
+       {{"nics", "DeepSeek-V3 report and DeepEP: one ConnectX-7 at 400 Gb/s per GPU"},
+        {"nic", "DeepSeek-V3 report and DeepEP: one ConnectX-7 at 400 Gb/s per GPU"},
+        {"*", kUnchecked}}},
+      {"hgx-a800",
+       "a800-sxm-80gb",
+       8,
+       nvswitch,
+       2,
+       2,
+       8,
+       200,
+       1000,
+       kDdr4_3200,
+       "ib-200g",
+       {{"*", kUnchecked}}},
+      {"hgx-h20", "h20-sxm", 8, nvswitch, 2, 2, 8, 400, 2000, kDdr5_4800, "roce-400g", {{"*", kUnchecked}}},
+      {"hgx-b200",
+       "b200-sxm",
+       8,
+       nvswitch,
+       2,
+       2,
+       8,
+       400,
+       2000,
+       kDdr5_5600,
+       "ib-400g",
+       {{"*", "NVIDIA DGX B200 data sheet: 8 ConnectX-7 ports at 400 Gb/s, 2 sockets, 2 TB"}}},
+      {"gb200-tray",
+       "gb200",
+       4,
+       nvswitch,
+       1,
+       2,
+       4,
+       400,
+       960,
+       512,
+       "ib-400g",
+       {{"gpus",
+         "one compute tray of an NVL72 rack: 2 Grace, 4 GPUs; NVLink between trays is left out, use "
+         "gb200-nvl72 for that"},
+        {"*", "NVIDIA GB200 NVL72 data sheet: 480 GB of LPDDR5X at up to 512 GB/s per Grace"}}},
+      {"gb200-nvl72",
+       "gb200",
+       72,
+       nvswitch,
+       1,
+       36,
+       72,
+       400,
+       17280,
+       512,
+       "ib-400g",
+       {{"gpus", "one NVLink domain of 72 GPUs in 18 trays, taken as one node"},
+        {"*", "NVIDIA GB200 NVL72 data sheet: 480 GB of LPDDR5X at up to 512 GB/s per Grace"}}},
+      {"gcp-a3-mega",
+       "h100-sxm",
+       8,
+       nvswitch,
+       2,
+       2,
+       8,
+       200,
+       1872,
+       kDdr5_4800,
+       "tcpxo",
+       {{"nics", "public nccl-tests logs of A3 Mega: 8 x 200 Gb/s GPUDirect-TCPXO"},
+        {"nic", "public nccl-tests logs of A3 Mega: 8 x 200 Gb/s GPUDirect-TCPXO"},
+        {"*", "Google Cloud a3-megagpu-8g machine type; common knowledge, unchecked"}}},
+      {"pcie-h100",
+       "h100-pcie",
+       8,
+       nvlink_pairs,
+       4,
+       2,
+       4,
+       400,
+       1000,
+       kDdr5_4800,
+       "ib-400g",
+       {{"*", kUnchecked}}},
+      {"pcie-a100",
+       "a100-pcie-80gb",
+       8,
+       nvlink_pairs,
+       4,
+       2,
+       4,
+       200,
+       1000,
+       kDdr4_3200,
+       "ib-200g",
+       {{"*", kUnchecked}}},
+      {"pcie-l40s",
+       "l40s",
+       8,
+       pcie,
+       4,
+       2,
+       4,
+       400,
+       1000,
+       kDdr5_4800,
+       "roce-400g",
+       {{"nics", "NVIDIA 2-8-5-200 reference: 200 Gb/s per GPU; common knowledge, unchecked"},
+        {"nic", "NVIDIA 2-8-5-200 reference: 200 Gb/s per GPU; common knowledge, unchecked"},
+        {"*", kUnchecked}}},
+      {"pcie-l20", "l20", 8, pcie, 4, 2, 4, 400, 1000, kDdr5_4800, "roce-400g", {{"*", kUnchecked}}},
+      {"pcie-a10g",
+       "a10g",
+       8,
+       pcie,
+       4,
+       2,
+       1,
+       100,
+       768,
+       kDdr4_3200,
+       "ethernet-100g",
+       {{"*", "AWS g5.48xlarge: 8 A10G, 768 GiB, 100 Gb/s; host bandwidth common knowledge, unchecked"}}},
+      {"dgx-v100",
+       "v100-sxm-32gb",
+       8,
+       nvswitch,
+       2,
+       2,
+       4,
+       100,
+       512,
+       kDdr4_2400,
+       "ib-100g",
+       {{"interconnect",
+         "really a hybrid cube mesh: rings of a collective use all six links as on a switch, one pair "
+         "of GPUs has only one or two of them"},
+        {"*",
+         "NVIDIA DGX-1 (Volta) user guide: 4 EDR ports at 100 Gb/s, 512 GB; common knowledge, unchecked"}}},
+      {"c550-x8",
+       "c550",
+       8,
+       nvswitch,
+       2,
+       2,
+       8,
+       400,
+       2000,
+       kDdr5_4800,
+       "roce-400g",
+       {{"interconnect",
+         "a public MetaX tuning report: 7 links per GPU, one to each other GPU; rings use all of "
+         "them as on a switch, one pair of GPUs has one"},
+        {"*", "not published for this server: taken from other eight-GPU servers of its time, unchecked"}}},
+      {"workstation-4090",
+       "rtx-4090",
+       1,
+       pcie,
+       1,
+       1,
+       1,
+       100,
+       128,
+       83.2,
+       "ethernet-100g",
+       {{"*", kOneSocket}}},
+      {"pcie-4090", "rtx-4090", 8, pcie, 4, 2, 1, 100, 512, kDdr4_3200, "ethernet-100g", {{"*", kUnchecked}}},
+      {"workstation-a6000",
+       "a6000",
+       1,
+       pcie,
+       1,
+       1,
+       1,
+       100,
+       256,
+       kDdr4_3200,
+       "ethernet-100g",
+       {{"*", kOneSocket}}},
+      {"pcie-a6000",
+       "a6000",
+       8,
+       nvlink_pairs,
+       4,
+       2,
+       1,
+       100,
+       1000,
+       kDdr4_3200,
+       "ethernet-100g",
+       {{"*", kUnchecked}}},
+  };
+  std::vector<Node> nodes;
+  for (Row const& r : rows) nodes.push_back(make(r, gpus));
+  return nodes;
+}
+
+}  // namespace rollcast

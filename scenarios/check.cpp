@@ -1,0 +1,302 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+
+#include "scenarios/scenario.hpp"
+
+namespace rollcast {
+namespace {
+
+constexpr std::int64_t kMostGpus = 1'000'000;
+
+using Valid = std::function<bool(std::int64_t)>;
+
+// "4 or 8": the valid values next below and next above v, within [1, most].
+std::string nearest_valid(std::int64_t v, std::int64_t most, Valid const& valid) {
+  std::int64_t below = std::min(v - 1, most);
+  while (below >= 1 && !valid(below)) --below;
+  std::int64_t above = v + 1;
+  while (above <= most && !valid(above)) ++above;
+  if (below < 1 && above > most) return "";
+  if (above > most) return std::to_string(below);
+  if (below < 1) return std::to_string(above);
+  return fmt::format("{} or {}", below, above);
+}
+
+class Checker {
+ public:
+  explicit Checker(Job const& job)
+      : job_(job), gpus_(std::int64_t{job.cluster.nodes} * job.cluster.node.gpus) {}
+
+  std::vector<Problem> run() {
+    if (gpus_ < 1 || gpus_ > kMostGpus) {
+      add("cluster.nodes", fmt::format("{} GPUs", gpus_),
+          fmt::format("a forecast takes 1 to {} GPUs", kMostGpus));
+      return std::move(problems_);
+    }
+    check_train_layout();
+    check_experts();
+    check_lengths();
+    check_packing();
+    if (generates()) check_rollout();
+    return std::move(problems_);
+  }
+
+ private:
+  bool generates() const {
+    return job_.algorithm.kind == AlgorithmKind::ppo || job_.algorithm.kind == AlgorithmKind::grpo;
+  }
+
+  void add(std::string key, std::string what, std::string remedy) {
+    problems_.push_back({"", 0, 0, std::move(key), std::move(what), std::move(remedy), ""});
+  }
+  void add_with_nearest(std::string key, std::string what, std::string_view name, std::string const& values) {
+    add(std::move(key), std::move(what),
+        values.empty() ? "change the layout" : fmt::format("write {}: {}", name, values));
+  }
+
+  // Whether tp ranks can cut this model: heads evenly; kv heads evenly, or each copied equally often; the MLP
+  // evenly.
+  static bool cuts(Architecture const& a, std::int64_t tp) {
+    if (a.heads % tp != 0) return false;
+    if (a.kv_heads > 0 && a.kv_heads % tp != 0 && tp % a.kv_heads != 0) return false;
+    return a.intermediate == 0 || a.intermediate % tp == 0;
+  }
+
+  void check_cut(std::string const& key, std::int64_t tp) {
+    Architecture const& a = job_.model;
+    if (a.heads < 1 || cuts(a, tp)) return;
+    std::string what;
+    if (a.heads % tp != 0) {
+      what = fmt::format("{} ranks do not divide the {} heads of {}", tp, a.heads, a.name);
+    } else if (a.intermediate > 0 && a.intermediate % tp != 0) {
+      what = fmt::format("{} ranks do not divide the MLP width {} of {}", tp, a.intermediate, a.name);
+    } else {
+      what = fmt::format("{} ranks can neither share nor evenly copy the {} KV heads of {}", tp, a.kv_heads,
+                         a.name);
+    }
+    add_with_nearest(key, what, "tp", nearest_valid(tp, a.heads, [&](std::int64_t v) { return cuts(a, v); }));
+  }
+
+  void check_stages(std::string const& key, int pp) {
+    if (pp > job_.model.layers) {
+      add(key,
+          fmt::format("{} stages are more than the {} layers of {}", pp, job_.model.layers, job_.model.name),
+          fmt::format("write pp: {} or less", job_.model.layers));
+    }
+  }
+
+  void check_train_layout() {
+    Parallel const& p = job_.train.parallel;
+    check_cut("train.parallel.tp", p.tp);
+    check_stages("train.parallel.pp", p.pp);
+    if (job_.train.kind == TrainerKind::deepspeed && job_.train.zero_stage >= 2 && p.pp > 1) {
+      add("train.zero_stage", "DeepSpeed's pipeline works with ZeRO stages 0 and 1",
+          "write zero_stage: 1, or pp: 1");
+    }
+    std::int64_t const replica = std::int64_t{p.tp} * p.pp;
+    if (replica > gpus_ || replica * p.cp > gpus_ || gpus_ % (replica * p.cp) != 0) {
+      std::int64_t const others = std::int64_t{p.pp} * p.cp;
+      std::string const tp = others > gpus_ || gpus_ % others != 0
+                                 ? ""
+                                 : nearest_valid(p.tp, gpus_ / others, [&](std::int64_t v) {
+                                     return gpus_ % (v * others) == 0 && cuts(job_.model, v);
+                                   });
+      add_with_nearest("train.parallel",
+                       fmt::format("{} GPUs are not a multiple of tp {} x pp {} x cp {} = {}", gpus_, p.tp,
+                                   p.pp, p.cp, replica * p.cp),
+                       "tp", tp);
+      return;
+    }
+    check_batches(gpus_ / (replica * p.cp));
+  }
+
+  void check_batches(std::int64_t dp) {
+    Algorithm const& a = job_.algorithm;
+    if (a.train_batch < 1) return;
+    if (generates()) {
+      std::int64_t const samples = std::int64_t{a.prompts} * a.group_size;
+      if (samples < 1) return;
+      if (samples % dp != 0) {
+        add_with_nearest("algorithm.prompts",
+                         fmt::format("{} prompts x {} samples do not divide among {} data-parallel replicas",
+                                     a.prompts, a.group_size, dp),
+                         "prompts", nearest_valid(a.prompts, a.prompts + dp, [&](std::int64_t v) {
+                           return v * a.group_size % dp == 0;
+                         }));
+        return;
+      }
+      if (samples % a.train_batch != 0) {
+        add_with_nearest("algorithm.train_batch",
+                         fmt::format("{} does not divide the {} samples of a step", a.train_batch, samples),
+                         "train_batch", nearest_valid(a.train_batch, samples, [&](std::int64_t v) {
+                           return samples % v == 0 && v % dp == 0;
+                         }));
+        return;
+      }
+    }
+    if (a.train_batch % dp != 0) {
+      add_with_nearest("algorithm.train_batch",
+                       fmt::format("{} does not divide among {} data-parallel replicas", a.train_batch, dp),
+                       "train_batch", nearest_valid(a.train_batch, a.train_batch + dp, [&](std::int64_t v) {
+                         return v % dp == 0 &&
+                                (!generates() || std::int64_t{a.prompts} * a.group_size % v == 0);
+                       }));
+      return;
+    }
+    std::int64_t const per_replica = a.train_batch / dp * (a.kind == AlgorithmKind::dpo ? 2 : 1);
+    if (!job_.train.packing && per_replica % job_.train.micro_batch != 0) {
+      add_with_nearest("train.micro_batch",
+                       fmt::format("{} does not divide the {} sequences of one replica in an optimizer step",
+                                   job_.train.micro_batch, per_replica),
+                       "micro_batch", nearest_valid(job_.train.micro_batch, per_replica, [&](std::int64_t v) {
+                         return per_replica % v == 0;
+                       }));
+    }
+  }
+
+  void check_experts() {
+    int const ep = job_.train.parallel.ep;
+    if (ep == 1) return;
+    if (!job_.model.moe) {
+      add("train.parallel.ep", fmt::format("{} has no experts", job_.model.name), "remove ep");
+      return;
+    }
+    std::int64_t const experts = job_.model.moe->experts;
+    Parallel const& p = job_.train.parallel;
+    std::int64_t const replica = std::int64_t{p.tp} * p.pp * p.cp;
+    std::int64_t const dp = replica <= gpus_ && gpus_ % replica == 0 ? gpus_ / replica : 0;
+    auto const valid = [&](std::int64_t v) { return experts % v == 0 && (dp == 0 || dp % v == 0); };
+    if (valid(ep)) return;
+    add_with_nearest("train.parallel.ep",
+                     experts % ep != 0 ? fmt::format("{} does not divide the {} experts", ep, experts)
+                                       : fmt::format("{} does not divide the {} data-parallel ranks", ep, dp),
+                     "ep", nearest_valid(ep, experts, valid));
+  }
+
+  // Longest prompt plus longest response; 0: unbounded.
+  std::int64_t longest_sequence() const {
+    std::int64_t const prompt = longest(job_.workload.prompt_tokens);
+    std::int64_t const response = longest(job_.workload.response_tokens);
+    return prompt == 0 || response == 0 ? 0 : prompt + response;
+  }
+
+  void check_lengths() {
+    for (auto const& [key, lengths] :
+         {std::pair("workload.prompt_tokens", &job_.workload.prompt_tokens),
+          std::pair("workload.response_tokens", &job_.workload.response_tokens)}) {
+      if (longest(*lengths) == 0)
+        add(key, "the lengths have no upper end", "write max: the longest length allowed");
+    }
+    std::int64_t const sequence = longest_sequence();
+    int const context = job_.model.max_context;
+    if (sequence > 0 && context > 0 && sequence > context) {
+      add("workload.response_tokens",
+          fmt::format("prompt and response can reach {} tokens, {} takes {}", sequence, job_.model.name,
+                      context),
+          "lower max, or set model.max_context");
+    }
+  }
+
+  void check_packing() {
+    TrainerOptions const& t = job_.train;
+    std::int64_t const sequence = longest_sequence();
+    if (t.pack_tokens == 0) return;
+    if (!t.packing)
+      add("train.pack_tokens", "means nothing without packing", "write packing: true, or remove the key");
+    if (t.packing && t.pack_tokens < sequence) {
+      add("train.pack_tokens",
+          fmt::format("a sequence can reach {} tokens and would not fit into a pack of {}", sequence,
+                      t.pack_tokens),
+          fmt::format("write pack_tokens: {} or more", sequence));
+    }
+  }
+
+  void check_rollout() {
+    EngineOptions const& e = job_.rollout;
+    check_cut("rollout.parallel.tp", e.parallel.tp);
+    check_stages("rollout.parallel.pp", e.parallel.pp);
+    std::int64_t const node = job_.cluster.node.gpus;
+    std::int64_t const tp = e.parallel.tp;
+    if (tp <= job_.model.heads && node % tp != 0 && tp % node != 0) {
+      add_with_nearest("rollout.parallel.tp",
+                       fmt::format("engines of {} ranks do not fit into nodes of {} GPUs", tp, node), "tp",
+                       nearest_valid(tp, gpus_, [&](std::int64_t v) {
+                         return (node % v == 0 || v % node == 0) && cuts(job_.model, v);
+                       }));
+    }
+    std::int64_t const ranks = tp * e.parallel.pp;
+    if (ranks > gpus_ || gpus_ % ranks != 0) {
+      std::int64_t const pp = e.parallel.pp;
+      add_with_nearest("rollout.parallel",
+                       fmt::format("{} GPUs are not a multiple of tp {} x pp {} = {}", gpus_, tp, pp, ranks),
+                       "tp", nearest_valid(tp, gpus_, [&](std::int64_t v) {
+                         return gpus_ % (v * pp) == 0 && cuts(job_.model, v);
+                       }));
+    }
+    if (!(e.gpu_memory_utilization > 0 && e.gpu_memory_utilization <= 1)) {
+      add("rollout.gpu_memory_utilization", "out of range", "write a share above 0 and at most 1");
+    }
+    check_engine_limits(e);
+  }
+
+  void check_engine_limits(EngineOptions const& e) {
+    std::int64_t const sequence = longest_sequence();
+    int const context = job_.model.max_context;
+    if (e.max_model_len > 0 && e.max_model_len < sequence) {
+      add("rollout.max_model_len", fmt::format("prompt and response can reach {} tokens", sequence),
+          fmt::format("write max_model_len: {}, or lower the lengths' max", sequence));
+    }
+    if (e.max_model_len > 0 && context > 0 && e.max_model_len > context) {
+      add("rollout.max_model_len", fmt::format("{} takes {} tokens", job_.model.name, context),
+          fmt::format("write max_model_len: {} or less", context));
+    }
+    if (e.max_num_batched_tokens < e.max_num_seqs) {
+      add("rollout.max_num_batched_tokens",
+          fmt::format("fewer tokens than the {} sequences of a step", e.max_num_seqs),
+          fmt::format("write max_num_batched_tokens: {} or more, or lower max_num_seqs", e.max_num_seqs));
+    }
+    std::int64_t const prompt = longest(job_.workload.prompt_tokens);
+    if (!e.chunked_prefill && e.max_num_batched_tokens < prompt) {
+      add("rollout.max_num_batched_tokens",
+          fmt::format("a prompt can reach {} tokens and chunked prefill is off", prompt),
+          fmt::format("write max_num_batched_tokens: {} or more, or chunked_prefill: true", prompt));
+    }
+  }
+
+  Job const& job_;
+  std::int64_t gpus_;
+  std::vector<Problem> problems_;
+};
+
+}  // namespace
+
+std::vector<Problem> check(Job const& job) { return Checker(job).run(); }
+
+std::vector<Problem> check_simulated(Scenario const& s) {
+  std::vector<Problem> problems;
+  auto const add = [&](std::string key, std::string_view value, std::string remedy) {
+    auto const origin =
+        std::find_if(s.origins.begin(), s.origins.end(), [&](Origin const& o) { return o.key == key; });
+    std::string const place = origin == s.origins.end() ? s.name : origin->from;
+    problems.push_back(
+        {place, 0, 0, std::move(key), fmt::format("{} is not simulated yet", value), std::move(remedy), ""});
+  };
+  Job const& job = s.job;
+  std::string const memory = "'rollcast memory' takes it";
+  if (job.algorithm.kind != AlgorithmKind::grpo)
+    add("algorithm.kind", name_of(job.algorithm.kind), "write kind: grpo; " + memory);
+  if (job.algorithm.adapter)
+    add("algorithm.adapter.kind", name_of(job.algorithm.adapter->kind), "remove the adapter; " + memory);
+  if (job.train.kind != TrainerKind::megatron)
+    add("train.trainer", name_of(job.train.kind), "write trainer: megatron; " + memory);
+  if (job.framework.kind != FrameworkKind::nemo_rl)
+    add("framework", "a run without a framework", "write framework: nemo-rl; " + memory);
+  if (job.schedule.kind != ScheduleKind::synchronous)
+    add("schedule", name_of(job.schedule.kind), "write schedule: synchronous");
+  return problems;
+}
+
+}  // namespace rollcast

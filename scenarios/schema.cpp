@@ -1,0 +1,74 @@
+#include "scenarios/schema.hpp"
+
+#include <fmt/format.h>
+
+#include "scenarios/text/scenario_fields.hpp"
+
+namespace rollcast {
+namespace {
+
+std::string_view block_of(std::string_view key) { return key.substr(0, key.find('.')); }
+
+// A key that is a whole block says so by having rows below it.
+bool opens_block(std::vector<SchemaRow> const& rows, std::size_t i) {
+  return i + 1 < rows.size() && rows[i].key.find('.') == std::string::npos &&
+         block_of(rows[i + 1].key) == rows[i].key;
+}
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (char c : text) {
+    if (c == '|') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+std::string row_text(SchemaRow const& r) {
+  std::string const fallback = r.required ? "required" : escaped(r.fallback);
+  std::string const meaning =
+      r.simulated ? escaped(r.meaning) : escaped(r.meaning) + " (**not simulated yet**)";
+  return fmt::format("| `{}` | {} | {} | {} |\n", r.key, escaped(r.type), fallback, meaning);
+}
+
+constexpr std::string_view kHead =
+    "| key | type | default | meaning |\n"
+    "|---|---|---|---|\n";
+
+}  // namespace
+
+std::string schema_markdown() {
+  std::vector<SchemaRow> rows;
+  Fields f(rows, "");
+  Scenario scenario;
+  read_scenario_fields(f, scenario, {builtin_catalog(), ""});
+
+  std::string out =
+      "# Scenario keys\n\n"
+      "A scenario is one YAML file: a map of the blocks below. Every problem of a file is reported in one "
+      "go, with its\n"
+      "place and what to write instead. Unknown and repeated keys, anchors, aliases, tags, nesting over 64 "
+      "levels and files\n"
+      "over 1 MiB are problems. A key marked *not simulated yet* is known and refused.\n\n"
+      "Quantities need their unit: `80 GiB`, `400 Gb/s`, `0.5 s`, `989 TFLOP/s`. GB is 1e9 bytes, GiB is "
+      "2^30, Gb is 1e9\n"
+      "bits. `--set key.path=value` overrides any key; the value is YAML. Where a default names a framework "
+      "preset,\n"
+      "`rollcast run --explain` shows the value and its source. Every block that takes a name of the catalog "
+      "also takes a\n"
+      "map: `{base: name, ...}` changes some values of that entry.\n";
+  std::string scalars;
+  std::string blocks;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].key.find('.') != std::string::npos) {
+      blocks += row_text(rows[i]);
+      continue;
+    }
+    scalars += row_text(rows[i]);
+    if (opens_block(rows, i))
+      blocks += fmt::format("\n## {}\n\n{}.\n\n{}", rows[i].key, rows[i].meaning, kHead);
+  }
+  return out + fmt::format("\n## The file\n\n{}", kHead) + scalars + blocks;
+}
+
+}  // namespace rollcast

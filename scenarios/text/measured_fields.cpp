@@ -1,0 +1,65 @@
+#include "scenarios/text/measured_fields.hpp"
+
+#include <array>
+
+namespace rollcast {
+namespace {
+
+struct Figure {
+  std::string_view key;
+  Range range;
+  std::string_view meaning;
+};
+
+constexpr Range kShare{0, 1, false};
+
+constexpr std::array<Figure, 23> kFigures{{
+    {"step_seconds", kPositive, "one step, mean"},
+    {"wake_seconds", kNotNegative, "engine wake"},
+    {"generate_seconds", kNotNegative, "generation"},
+    {"sleep_seconds", kNotNegative, "engine sleep"},
+    {"score_seconds", kNotNegative, "scoring"},
+    {"old_logprob_seconds", kNotNegative, "log-probabilities of the policy"},
+    {"reference_seconds", kNotNegative, "log-probabilities of the reference"},
+    {"logprob_seconds", kNotNegative, "both log-probability phases together"},
+    {"values_seconds", kNotNegative, "values of the critic"},
+    {"advantage_seconds", kNotNegative, "advantages"},
+    {"update_critic_seconds", kNotNegative, "update of the critic"},
+    {"update_actor_seconds", kNotNegative, "update of the actor"},
+    {"weight_sync_seconds", kNotNegative, "weights to the engines"},
+    {"checkpoint_seconds", kNotNegative, "saving"},
+    {"tokens_per_second_per_gpu", kPositive, "prompt and response tokens over step time and all GPUs"},
+    {"samples_per_second", kPositive, "samples over step time"},
+    {"gpu_hours_per_step", kPositive, "GPUs times step time"},
+    {"mean_response_tokens", kPositive, "mean length of a response"},
+    {"peak_gpu_memory_gib", kPositive, "highest memory of one GPU, in GiB"},
+    {"peak_host_memory_gib", kPositive, "highest memory of one host, in GiB"},
+    {"busy_fraction", kShare, "share of the time in which GPUs work"},
+    {"mfu", kShare, "model FLOPs over peak FLOPs"},
+    {"mbu", kShare, "bytes moved over peak bandwidth"},
+}};
+
+}  // namespace
+
+void read_measured(Fields& f, std::optional<Measured>& m) {
+  Measured read;
+  bool const given =
+      f.optional_group("measured", "what a real run showed, to lay beside the forecast", [&](Fields& g) {
+        g.text("source", read.source, "where the figures come from");
+        g.require("source", "write where the figures come from");
+        g.text("grade", read.grade,
+               "A: enough is stated for a scenario; B: with assumptions; C: a bound or a trend");
+        for (Figure const& figure : kFigures) {
+          double value = 0;
+          if (!g.has(figure.key) && !g.listing()) {
+            g.allow(figure.key);
+            continue;
+          }
+          g.number(figure.key, value, figure.range, figure.meaning);
+          read.values.emplace_back(figure.key, value);
+        }
+      });
+  if (given) m = read;
+}
+
+}  // namespace rollcast

@@ -1,0 +1,243 @@
+#include "scenarios/text/scenario_fields.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+
+#include "scenarios/preset.hpp"
+#include "scenarios/text/catalog_fields.hpp"
+#include "scenarios/text/hf_config.hpp"
+#include "scenarios/text/job_fields.hpp"
+#include "scenarios/text/length_fields.hpp"
+#include "scenarios/text/measured_fields.hpp"
+
+namespace rollcast {
+namespace {
+
+constexpr std::int64_t kMostGpus = 1'000'000;
+
+bool is_path(std::string_view name) {
+  return name.find('/') != std::string_view::npos ||
+         (name.size() > 5 && name.substr(name.size() - 5) == ".json");
+}
+
+// "meta-llama/Llama-3.1-8B-Instruct" as the catalog would spell it.
+std::string catalog_spelling(std::string_view name) {
+  std::string out(name.substr(name.rfind('/') == std::string_view::npos ? 0 : name.rfind('/') + 1));
+  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return out;
+}
+
+bool read_config_file(Fields& f, std::string_view key, Value const& v, Architecture& a,
+                      ScenarioPlace const& place) {
+  namespace fs = std::filesystem;
+  fs::path path(v.text);
+  if (path.is_relative()) path = fs::path(place.folder) / path;
+  std::error_code error;
+  if (fs::is_directory(path, error)) path /= "config.json";
+  if (!fs::exists(path, error)) {
+    Architecture const* meant = find_architecture(place.catalog, catalog_spelling(v.text));
+    f.problem(v.mark, key, fmt::format("there is no file '{}'", shown(v.text)),
+              meant != nullptr ? fmt::format("did you mean {} of the catalog?", meant->name)
+                               : "write a name of the catalog or the path of a config.json");
+    return false;
+  }
+  HfConfigResult const config = read_hf_config(path.string());
+  for (Problem const& p : config.problems) f.reading().problems.push_back(p);
+  if (!config.architecture) return false;
+  a = *config.architecture;
+  return true;
+}
+
+// `key: name`, `key: path/config.json` or `key: {...}`.
+bool read_model(Fields& f, std::string_view key, Architecture& a, ScenarioPlace const& place,
+                std::string_view meaning) {
+  bool good = false;
+  f.custom(key, "catalog name, path of a Hugging Face config.json, or a map", "", meaning,
+           [&](Value const& v) {
+             std::size_t const before = f.reading().problems.size();
+             if (v.kind == ValueKind::scalar && is_path(v.text)) {
+               if (!read_config_file(f, key, v, a, place)) return;
+               f.origin(key, a.name);
+               Fields inner(f.reading(), nullptr, f.path_of(key), v.mark, v.text);
+               describe(inner, a, place.catalog);
+             } else if (v.kind == ValueKind::scalar) {
+               Architecture const* found = named_architecture(f, key, v, place.catalog);
+               if (found == nullptr) return;
+               a = *found;
+               f.origin(key, a.name);
+               Fields inner(f.reading(), nullptr, f.path_of(key), v.mark, "");
+               inner.set_from("catalog " + a.name, &found->sources);
+               describe(inner, a, place.catalog);
+             } else if (v.kind == ValueKind::map) {
+               Fields inner(f.reading(), &v, f.path_of(key), v.mark, "default");
+               if (a.name.empty()) a.name = "inline model";
+               describe(inner, a, place.catalog);
+               inner.finish();
+             } else {
+               f.problem(v.mark, key, "a list in place of one model", "write a name of the catalog");
+             }
+             good = f.reading().problems.size() == before;
+           });
+  return good;
+}
+
+bool read_cluster(Fields& f, ClusterSpec& c, ScenarioPlace const& place) {
+  bool good = false;
+  f.group("cluster", "the machines", [&](Fields& g) {
+    bool const node = reference(g, "node", c.node, place.catalog, "the nodes, all equal");
+    g.require("node", "write for example node: hgx-h100");
+    g.integer("nodes", c.nodes, kCount, "how many of them");
+    if (g.listing()) {
+      reference(g, "fabric", c.fabric, place.catalog,
+                "the network between the nodes; default: the node's usual one");
+      return;
+    }
+    Fabric const* usual = find_fabric(place.catalog, c.node.fabric);
+    if (usual != nullptr) c.fabric = *usual;
+    std::size_t const before = g.reading().problems.size();
+    reference(g, "fabric", c.fabric, place.catalog, "the network between the nodes");
+    if (node && usual == nullptr && !g.has("fabric") && c.nodes > 1) {
+      g.problem_here(g.mark_of("node"), "no fabric between the nodes", "write for example fabric: ib-400g");
+    }
+    good = node && g.reading().problems.size() == before;
+    if (good && std::int64_t{c.nodes} * c.node.gpus > kMostGpus) {
+      g.problem(g.mark_of("nodes"), "nodes",
+                fmt::format("{} GPUs are more than the {} that a forecast takes",
+                            std::int64_t{c.nodes} * c.node.gpus, kMostGpus),
+                fmt::format("write at most nodes: {}", kMostGpus / c.node.gpus));
+      good = false;
+    }
+  });
+  return good;
+}
+
+void read_framework(Fields& f, FrameworkOptions& o) {
+  o = FrameworkOptions{};
+  o.kind = FrameworkKind::none;
+  o.reference_on_host = o.optimizer_offload = o.parameters_offload = false;
+  auto const read_name = [&](Fields& g, std::string_view key, Value const& v) {
+    std::vector<std::string_view> names;
+    for (FrameworkKind k : known_frameworks()) {
+      names.push_back(name_of(k));
+      if (v.kind != ValueKind::scalar || v.text != names.back()) continue;
+      if (!has_preset(k))
+        g.problem(v.mark, key, fmt::format("{} is not simulated yet", v.text), "write framework: nemo-rl");
+      if (has_preset(k)) {
+        o.kind = k;
+        f.origin("framework", std::string(name_of(k)));
+      }
+      return;
+    }
+    std::string_view const near = nearest(v.text, names);
+    g.problem(v.mark, key, fmt::format("there is no framework '{}'", shown(v.text)),
+              near.empty() ? "write framework: nemo-rl" : fmt::format("did you mean {}?", near));
+  };
+  auto const read_map = [&](Fields& g) {
+    g.custom("base", "name of a framework", "none", "the preset to start from",
+             [&](Value const& v) { read_name(g, "base", v); });
+    describe(g, o);
+  };
+  f.custom("framework", "nemo-rl, or a map", "none",
+           "phase order, switching and defaults; verl, openrlhf, slime, areal, trl and deepspeed-chat are "
+           "not simulated yet",
+           [&](Value const& v) {
+             if (v.kind != ValueKind::map) return read_name(f, "framework", v);
+             Fields inner(f.reading(), &v, "framework", v.mark, "default");
+             read_map(inner);
+             inner.finish();
+           });
+  if (!f.listing()) {
+    if (!f.has("framework")) f.origin("framework", "none");
+    return;
+  }
+  Fields inner(f.rows(), "framework");
+  read_map(inner);
+}
+
+void read_algorithm(Fields& f, Job& job, ScenarioPlace const& place) {
+  f.group("algorithm", "what is trained, and how", [&](Fields& g) {
+    describe(g, job.algorithm);
+    if (g.listing() || job.algorithm.kind == AlgorithmKind::ppo) {
+      Architecture critic, reward;
+      if (read_model(g, "critic", critic, place, "the critic (ppo); default: as model")) job.critic = critic;
+      if (read_model(g, "reward_model", reward, place, "the reward model (ppo); default: as model"))
+        job.reward_model = reward;
+    } else {
+      g.forbid("critic", "only ppo has a critic");
+      g.forbid("reward_model", "only ppo has a reward model");
+    }
+  });
+  f.require("algorithm", "write for example algorithm: {kind: grpo, prompts: 64, group_size: 32}");
+}
+
+void read_workload(Fields& f, Job& job, ScenarioPlace const& place) {
+  f.group("workload", "the lengths of the sequences", [&](Fields& g) {
+    read_lengths(g, "prompt_tokens", job.workload.prompt_tokens, place.folder, "tokens of a prompt");
+    read_lengths(g, "response_tokens", job.workload.response_tokens, place.folder, "tokens of a response");
+    g.require("prompt_tokens", "write for example prompt_tokens: 512");
+    g.require("response_tokens",
+              "write for example response_tokens: {lognormal: {mean: 1000, p95: 2500}, max: 4096}");
+    if (g.listing() || generates(job.algorithm.kind)) {
+      g.number("growth_per_step", job.workload.response_tokens.growth_per_step, {-0.5, 1, false},
+               "responses of step s are (1 + growth)^s times as long, before the cut (grpo, ppo)");
+    } else {
+      g.forbid("growth_per_step", "the lengths of a data set do not grow");
+    }
+  });
+  f.require("workload", "write for example workload: {prompt_tokens: 512, response_tokens: 1024}");
+}
+
+void read_rollout(Fields& f, Job& job) {
+  if (!f.listing() && !generates(job.algorithm.kind)) {
+    std::string const why = fmt::format("{} generates nothing", name_of(job.algorithm.kind));
+    f.forbid("rollout", why);
+    f.forbid("schedule", why);
+    return;
+  }
+  EngineLimits const limits = vllm_limits(job.cluster.node.gpu);
+  std::vector<SourceNote> const notes = {{"max_num_seqs", std::string(limits.source)},
+                                         {"max_num_batched_tokens", std::string(limits.source)}};
+  f.group("rollout", "the engine that generates (grpo, ppo)", [&](Fields& g) {
+    if (!g.listing()) {
+      job.rollout.max_num_seqs = limits.max_num_seqs;
+      job.rollout.max_num_batched_tokens = limits.max_num_batched_tokens;
+      g.set_from("default", &notes);
+    }
+    describe(g, job.rollout);
+  });
+  read_schedule(f, job.schedule);
+}
+
+}  // namespace
+
+bool read_scenario_fields(Fields& f, Scenario& s, ScenarioPlace const& place) {
+  Job& job = s.job;
+  bool const model = read_model(f, "model", job.model, place, "the model that is trained");
+  if (f.listing()) {
+    Fields inner(f.rows(), "model");
+    describe(inner, job.model, place.catalog);
+  }
+  f.require("model", "write for example model: llama-3.1-8b-instruct");
+  bool const cluster = read_cluster(f, job.cluster, place);
+  f.require("cluster", "write for example cluster: {node: hgx-h100, nodes: 2}");
+  read_framework(f, job.framework);
+  read_algorithm(f, job, place);
+  read_workload(f, job, place);
+  f.group("train", "the trainer", [&](Fields& g) { describe(g, job.train); });
+  read_rollout(f, job);
+  read_measured(f, s.measured);
+  f.later("faults", "failures at given times");
+  f.later("pools", "nodes given to roles");
+  f.later("score", "scoring by sandboxes, reward models and environments");
+  f.later("weight_sync", "how weights reach the engines");
+  f.later("network", "subnets and guaranteed shares");
+  f.later("watchdog", "timeouts of collectives");
+  f.later("launcher", "what happens when a process dies");
+  f.later("checkpoint", "when and where to save");
+  return model && cluster;
+}
+
+}  // namespace rollcast
