@@ -33,10 +33,12 @@ struct Profile {
   Cited pcie;              // pinned host copies, of Gpu::pcie
   // Seconds.
   Cited kernel_launch;  // of one kernel, outside CUDA graphs
-  Cited
-      engine_step;  // rollout engine: scheduler, sampling and output work of one step that the GPU waits for
-  Cited engine_per_sequence;       // the same, per sequence in the batch
-  Cited collective_alpha_node;     // latency of a small collective inside a node
+  // Rollout engine: scheduler, sampling and output work of one step that the GPU waits for, and the same per
+  // sequence in the batch.
+  Cited engine_step;
+  Cited engine_per_sequence;
+  Cited engine_all_reduce_alpha;   // latency of a small tensor-parallel all-reduce inside the engine's graph
+  Cited collective_alpha_node;     // latency of a small all-reduce of 8 GPUs of one node
   Cited collective_alpha_network;  // additional latency per doubling of nodes
 };
 

@@ -1,4 +1,4 @@
-// The tables a rollout engine runs on, from profile, architecture and engine options; and how much KV it has.
+// The tables a rollout engine runs on, from profile, architecture and engine options.
 #pragma once
 
 #include "models/job.hpp"
@@ -7,12 +7,34 @@
 
 namespace rollcast {
 
+// The formula behind StepPrices::dense, for `tokens` >= 1 tokens of one step, all layers and lm_head:
+//   per layer: its products (roofline; a mixture reads the expected number of distinct experts that the batch
+//   touches), recurrence of linear attention, memory passes, two tensor-parallel all-reduces (one in a
+//   parallel block) of tokens x hidden in bf16; without CUDA graphs not less than its launches take
+//   lm_head for the sampled positions: min(tokens, max_num_seqs)
+// Pipeline stages run one after the other (one batch in flight): tokens x hidden is sent pp - 1 times.
+Seconds dense_time(Profile const& p, Architecture const& a, EngineOptions const& e, ClusterSpec const& c,
+                   double tokens);
+
+// Attention of one decode step, all layers: max(KV bytes / (decode_attention x bandwidth), FLOPs / (attention
+// rate)) of batch x context, K and V in the KV dtype and cut by tp over the kv heads (the latent of MLA is on
+// every rank; its queries attend to the latent: 2 x heads x (2 x kv_lora_rank + rope) FLOPs per position). A
+// linear-attention layer reads and writes its state in fp32 instead.
+Seconds decode_attention_time(Profile const& p, Architecture const& a, EngineOptions const& e, double batch,
+                              double context);
+
+// dense: knots set so that the curve is within 1 % of dense_time at every token count from 1 to
+// max_num_batched_tokens (or max_num_seqs). decode_attention: linear in batch and in batch x context, so two
+// knots each. prefill_per_pair: attention FLOPs of a (query, key) pair over the attention rate. The clock is
+// the burst clock: decoding does not load the matrix units.
 // cluster gives the tensor-parallel group its interconnect.
 StepPrices rollout_step_prices(Profile const& p, Architecture const& a, EngineOptions const& e,
                                ClusterSpec const& c);
 
 // FLOPs and HBM bytes of one rank for `tokens` dense tokens and `context` KV tokens read in `steps` steps:
-// for MFU and MBU.
+// for MFU and MBU. FLOPs: products of layers and lm_head for every dense token (a prefill token's lm_head is
+// counted too, its attention is not) and attention of the context read. Bytes: weights once a step (of a
+// mixture the experts that an average step touches), KV read and written.
 struct RolloutWork {
   Flops flops;
   Bytes hbm;

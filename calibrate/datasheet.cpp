@@ -1,0 +1,199 @@
+#include "calibrate/datasheet.hpp"
+
+#include <cctype>
+#include <string>
+#include <string_view>
+
+namespace rollcast {
+namespace {
+
+std::string const kTables = "NVIDIA aiconfigurator measured tables, ";
+
+// CPU side of an engine: the same on every card.
+void add_engine(Profile& p) {
+  p.engine_step = {0.83e-3,
+                   "aiconfigurator served points, TRT-LLM 1.0.0rc3, Llama-3.1-8B on one H100: least squares "
+                   "a + b x concurrency of "
+                   "TPOT less weight reads, measured decode attention and the other requests' prefill, 10 "
+                   "points where that prefill "
+                   "is under 25 % of TPOT: a = 0.83 ms. vLLM 0.21.0 on one H100 (Yobitel InferenceBench "
+                   "concurrency sweep): TPOT "
+                   "6.48 ms at concurrency 1, 5.6 ms of it weight reads"};
+  p.engine_per_sequence = {9.3e-6,
+                           "same fit of aiconfigurator served points as engine_step: b = 9.3 us (scheduling, "
+                           "sampling over the vocabulary, "
+                           "output). Of it, vLLM V1's update_from_output is 1.1 us (vllm-project/vllm pull "
+                           "46112: 0.142 ms at batch 128)"};
+  p.kernel_launch = {
+      5e-6,
+      "susun-blog.com, pegainfer (3): From Launch Overhead to CUDA Graph: 4-6 us of driver and runtime "
+      "calls per launch"};
+}
+
+Profile hopper() {
+  Profile p;
+  p.gemm_bf16 = {0.79,
+                 kTables +
+                     "H100-SXM, torch linear bf16: median of 4,485 shapes with m, n, k >= 2048 (best over "
+                     "shapes 0.803 in ml-engineering's mamf table)"};
+  p.gemm_fp8 = {0.45,
+                kTables +
+                    "H100-SXM, vLLM 0.24.0 Cutlass scaled mm fp8: median of the shapes with m, n, k >= 2048, "
+                    "quantization of the input included"};
+  p.gemm_memory = {
+      0.79, kTables + "H100-SXM, torch linear bf16: median of 4,026 shapes with m <= 64, n x k >= 16e6"};
+  p.attention_forward = {0.48,
+                         kTables +
+                             "H100-SXM, vLLM 0.24.0 FlashAttention-3, causal, bf16, head dim 128: median "
+                             "over 1,024 to 16,384 tokens"};
+  p.attention_backward = {
+      0.39,
+      "attention_forward x 2.5 (FLOPs of the backward) / 3.1 (its time over the forward's in "
+      "DeepSeek's public training trace on H800, FlashAttention-3)"};
+  p.decode_attention = {0.68,
+                        kTables +
+                            "H100-SXM, vLLM 0.24.0 FlashAttention-3 decode, bf16 KV, head dim 128: median of "
+                            "2,015 points that read at least 64 MB"};
+  p.memory_pass = {
+      0.55,
+      "vidur H100 tables, Llama-2 7B and 70B at 1,024-4,096 tokens: bytes over time, summed over two "
+      "norms, rope, activation and two residual adds of a layer: median (plain elementwise 0.97)"};
+  p.sustained_clock = {
+      0.88,
+      "large bf16 products: 690 TFLOP/s in vidur's H100 tables over 783 in aiconfigurator's short "
+      "bursts at locked clocks"};
+  p.nvlink = {0.72, kTables +
+                        "H100-SXM, NCCL 2.29.2, 8 GPUs: median bus bandwidth of all-reduce, all-gather, "
+                        "reduce-scatter and all-to-all of 128-512 MiB over 450 GB/s"};
+  p.network = {
+      0.94,
+      "dstack documentation, nccl-tests all-gather on 2 nodes of 8 H100, 8 x 200 Gb/s: 188.5 of 200 GB/s"};
+  p.pcie = {0.865,
+            "nvbandwidth 0.10 on an H100-SXM node: host to device 55.4, device to host 55.2 of 64 GB/s"};
+  p.engine_all_reduce_alpha = {
+      4.7e-6, kTables + "H100-SXM, vLLM 0.24.0 custom all-reduce in a CUDA graph, 8 GPUs, 256 B"};
+  p.collective_alpha_node = {15.5e-6,
+                             kTables +
+                                 "H100-SXM, NCCL 2.29.2 all-reduce of 512 B on 8 GPUs: 15.6 us; NCCL's own "
+                                 "tuning constants give 15.2 us"};
+  p.collective_alpha_network = {
+      9.5e-6,
+      "NVIDIA/nccl-tests issue 309, all-reduce of 8 B on 2 nodes of 8 H100 over NDR: "
+      "25.0 us, less 15.5 us of one node"};
+  add_engine(p);
+  return p;
+}
+
+Profile ampere() {
+  Profile p;
+  p.gemm_bf16 = {0.78,
+                 kTables +
+                     "A100-SXM4-80GB, torch linear bf16: median of 4,485 shapes with m, n, k >= 2048 (best "
+                     "over shapes 0.869 in ml-engineering's mamf table)"};
+  p.gemm_fp8 = {0.45, "as H100-SXM; Ampere itself has no fp8 units and runs such products at the bf16 rate"};
+  p.gemm_memory = {
+      0.68,
+      kTables + "A100-SXM4-80GB, torch linear bf16: median of 4,026 shapes with m <= 64, n x k >= 16e6"};
+  p.attention_forward = {0.58,
+                         kTables +
+                             "A100-SXM4-80GB, SGLang 0.5.10 FlashAttention, causal, bf16, head dim 128: "
+                             "median over 1,024 to 16,384 tokens"};
+  p.attention_backward = {
+      0.54,
+      "FlashAttention-2 repository, forward + backward chart on A100, causal, head dim 128, "
+      "median over 1,024 to 16,384 tokens: 173 TFLOP/s; the backward is what the forward "
+      "leaves: 2.5 / (3.5 / 173 - 1 / 181)"};
+  p.decode_attention = {
+      0.59, kTables +
+                "A100-SXM4-80GB, vLLM 0.14.0 decode, bf16 KV, head dim 128: median of 1,374 points "
+                "that read at least 64 MB"};
+  p.memory_pass = {
+      0.50,
+      "vidur A100 tables, Llama-2 7B and 70B at 1,024-4,096 tokens: bytes over time, summed over two "
+      "norms, rope, activation and two residual adds of a layer: median (plain elementwise 0.90)"};
+  p.sustained_clock = {
+      0.95,
+      "large bf16 products: 236 TFLOP/s in vidur's A100 tables over 248 in aiconfigurator's short "
+      "bursts at locked clocks"};
+  p.nvlink = {0.67,
+              kTables +
+                  "A100-SXM4-80GB, NCCL 2.27.3, 8 GPUs: median bus bandwidth of all-reduce, all-gather, "
+                  "reduce-scatter and all-to-all of 128-512 MiB over 300 GB/s"};
+  p.network = {0.96,
+               "SimAI, ratio tables measured on A100 clusters: plateau of the NIC share on 2 to 8 nodes"};
+  p.pcie = {0.81, "nvbandwidth on an A100 node: host to device 26.0 of 32 GB/s"};
+  p.engine_all_reduce_alpha = {5.7e-6,
+                               kTables +
+                                   "A100-SXM4-80GB, vLLM 0.14.0 custom all-reduce in a CUDA graph, 8 GPUs, "
+                                   "256 B"};
+  p.collective_alpha_node = {22.6e-6, kTables + "A100-SXM4-80GB, NCCL 2.27.3 all-reduce of 512 B on 8 GPUs"};
+  p.collective_alpha_network = {
+      13.9e-6,
+      "OCI documentation, all-reduce of 8 B on 2 nodes of 8 A100 over RoCE: 36.5 us, "
+      "less 22.6 us of one node"};
+  add_engine(p);
+  return p;
+}
+
+// Every source so far speaks of the card that was measured; another card says that it borrows.
+void borrow(Profile& p, std::string const& why) {
+  for (Cited* c : {&p.gemm_bf16, &p.gemm_fp8, &p.gemm_memory, &p.attention_forward, &p.attention_backward,
+                   &p.decode_attention, &p.memory_pass, &p.sustained_clock, &p.nvlink, &p.network, &p.pcie,
+                   &p.engine_all_reduce_alpha, &p.collective_alpha_node, &p.collective_alpha_network}) {
+    c->source = why + ": " + c->source;
+  }
+}
+
+void scale_gemm(Profile& p, double best, double best_of_reference, std::string const& what) {
+  p.gemm_bf16.value *= best / best_of_reference;
+  p.gemm_bf16.source += "; scaled by the best rate over shapes in ml-engineering's mamf table, " + what;
+}
+
+std::string lower(std::string_view text) {
+  std::string out;
+  for (char const c : text) out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return out;
+}
+
+}  // namespace
+
+Profile datasheet_profile(Gpu const& gpu) {
+  std::string const name = lower(gpu.name);
+  auto const is = [&](std::string_view part) { return name.find(part) != std::string::npos; };
+
+  Profile p;
+  if (is("h100-sxm") || name == "h100") {
+    p = hopper();
+  } else if ((is("a100-sxm") && !is("40gb")) || name == "a100") {
+    p = ampere();
+  } else if (is("h100") || is("h200") || is("h800") || is("h20") || is("gh200")) {
+    p = hopper();
+    borrow(p, "Hopper like H100-SXM, no table of its own");
+    if (is("gh200")) scale_gemm(p, 83.8, 80.3, "GH200 83.8 % against H100-SXM 80.3 %");
+    if (is("h800")) p.nvlink = {0.80, "DeepEP documentation: H800's NVLink gives about 160 of 200 GB/s"};
+  } else if (is("b200") || is("b300")) {
+    p = hopper();
+    borrow(p, "Blackwell has no table, taken as H100-SXM");
+    if (is("gb200") || is("gb300")) {
+      scale_gemm(p, 72.9, 80.3, "GB200 72.9 % against H100-SXM 80.3 %");
+      p.pcie = {0.80, "nvbandwidth on GB300, host to device over NVLink C2C: 359 of 450 GB/s"};
+    } else if (is("b300")) {
+      scale_gemm(p, 78.6, 80.3, "B300 78.6 % against H100-SXM 80.3 %");
+    } else {
+      scale_gemm(p, 77.6, 80.3, "B200 77.6 % against H100-SXM 80.3 %");
+    }
+    p.network = {0.92, "ib_write_bw on a B200 node (Vultr): 46.1 of 50 GB/s per NIC"};
+  } else if (is("a100") || is("a800")) {
+    p = ampere();
+    borrow(p, "Ampere like A100-SXM4-80GB, no table of its own");
+    if (is("pcie")) scale_gemm(p, 81.1, 86.9, "A100 PCIe 81.1 % against A100 SXM 86.9 %");
+  } else {
+    p = ampere();
+    borrow(p, "no table of this card, taken as A100-SXM4-80GB for want of a nearer one");
+  }
+  p.name = "datasheet";
+  p.gpu = gpu;
+  return p;
+}
+
+}  // namespace rollcast

@@ -1,0 +1,153 @@
+#include "models/gradient_buckets.hpp"
+
+#include <algorithm>
+
+#include "models/layer_prices.hpp"
+
+namespace rollcast {
+namespace {
+
+struct Counts {
+  double dense = 0;
+  double experts = 0;
+};
+
+double on_rank(Architecture const& a, Tensor const& t, Parallel const& parallel) {
+  double const count = static_cast<double>(t.count()) / (t.expert ? parallel.ep : 1);
+  if (t.split == Split::replicated) return count;
+  return count / (t.kv ? kv_cut(a, parallel.tp) : parallel.tp);
+}
+
+// Rows and columns of an adapter's matrices beside this tensor, on one rank.
+double adapter_on_rank(Architecture const& a, Tensor const& t, Parallel const& parallel, int rank) {
+  double const cut = t.kv ? kv_cut(a, parallel.tp) : parallel.tp;
+  double const rows = static_cast<double>(t.rows) / (t.split == Split::rows ? cut : 1);
+  double const columns = static_cast<double>(t.columns) / (t.split == Split::columns ? cut : 1);
+  return rank * (rows + columns) * static_cast<double>(t.copies) / (t.expert ? parallel.ep : 1);
+}
+
+double trained_on_rank(Job const& job, Tensor const& t) {
+  auto const& adapter = job.algorithm.adapter;
+  if (!adapter) return on_rank(job.model, t, job.train.parallel);
+  if (!is_target(*adapter, t.name)) return 0;
+  return adapter_on_rank(job.model, t, job.train.parallel, adapter->rank);
+}
+
+bool is_embedding(Tensor const& t) {
+  return t.name.starts_with("embed_") || t.name.starts_with("project_in");
+}
+
+// The tensors outside the layers that this stage holds, in the order of the forward pass.
+struct Outer {
+  std::vector<Tensor> before;
+  std::vector<Tensor> after;
+};
+Outer outer_of(Job const& job, Stage const& s) {
+  Outer outer;
+  Tensor table;
+  for (Tensor const& t : outer_tensors(job.model)) {
+    if (t.name.starts_with("embed_tokens")) table = t;
+    if (is_embedding(t)) {
+      if (s.has_embedding) outer.before.push_back(t);
+    } else if (s.has_lm_head) {
+      outer.after.push_back(t);
+    }
+  }
+  if (job.model.tied_embeddings && s.has_lm_head && !s.has_embedding) outer.after.push_back(table);
+  return outer;
+}
+
+// Calls f(tensor, FLOPs of its product per token, whether the last of its layer in the backward pass) for the
+// tensors of a stage as the backward pass reaches them.
+template <class F>
+void backward_order(Job const& job, Stage const& s, F const& f) {
+  auto const flops = [&](Tensor const& t) {
+    double const used = t.expert ? static_cast<double>(job.model.moe->experts_per_token) : 1;
+    return t.matmul ? 2.0 * static_cast<double>(t.rows * t.columns) * used : 0;
+  };
+  auto const reversed = [&](std::vector<Tensor> const& list) {
+    for (auto t = list.rbegin(); t != list.rend(); ++t) f(*t, flops(*t), std::next(t) == list.rend());
+  };
+  Outer const outer = outer_of(job, s);
+  reversed(outer.after);
+  for (int layer = s.first_layer + s.layers - 1; layer >= s.first_layer; --layer) {
+    reversed(layer_tensors(job.model, layer));
+  }
+  reversed(outer.before);
+}
+
+template <class Count>
+Counts count_stage(Job const& job, Stage const& s, Count const& count) {
+  Counts sum;
+  auto const add = [&](std::vector<Tensor> const& list, double times) {
+    for (Tensor const& t : list) (t.expert ? sum.experts : sum.dense) += times * count(t);
+  };
+  Outer const outer = outer_of(job, s);
+  add(outer.before, 1);
+  add(outer.after, 1);
+  for (LayerKind const& kind : layer_kinds(job.model, s.first_layer, s.layers)) {
+    add(layer_tensors(job.model, kind.example), kind.count);
+  }
+  return sum;
+}
+
+Counts trained(Job const& job, Stage const& s) {
+  return count_stage(job, s, [&](Tensor const& t) { return trained_on_rank(job, t); });
+}
+
+bool sharded_optimizer(TrainerOptions const& t) {
+  return t.kind == TrainerKind::fsdp2 || t.distributed_optimizer || t.zero_stage >= 1;
+}
+
+}  // namespace
+
+std::vector<GradientBucket> gradient_buckets(Job const& job, Stage const& s) {
+  // A tied lm_head has no tensor of its own; its gradient is added to the embedding's, the last of all.
+  double done = job.model.tied_embeddings && s.has_lm_head ? lm_head_flops_per_token(job.model).value : 0;
+  double total = done;
+  backward_order(job, s, [&](Tensor const&, double flops, bool) { total += flops; });
+
+  std::vector<GradientBucket> buckets;
+  Bytes open;
+  auto const close = [&] {
+    if (open.value > 0) buckets.push_back({open, total > 0 ? std::min(1.0, done / total) : 1.0});
+    open = Bytes(0);
+  };
+  backward_order(job, s, [&](Tensor const& t, double flops, bool layer_ends) {
+    done += flops;
+    open += size_of(job.train.gradients) * trained_on_rank(job, t);
+    if (job.train.kind == TrainerKind::fsdp2 ? layer_ends : open >= job.train.bucket) close();
+  });
+  close();
+  // The embedding's gradient comes last and has no product of its own.
+  if (!buckets.empty()) buckets.back().ready = 1;
+  return buckets;
+}
+
+double stage_parameters(Job const& job, Stage const& s) {
+  Counts const c =
+      count_stage(job, s, [&](Tensor const& t) { return on_rank(job.model, t, job.train.parallel); });
+  return c.dense + c.experts;
+}
+
+double trained_parameters(Job const& job, Stage const& s) {
+  Counts const c = trained(job, s);
+  return c.dense + c.experts;
+}
+
+Seconds optimizer_time(Profile const& p, Job const& job, Stage const& s) {
+  TrainerOptions const& t = job.train;
+  Counts const c = trained(job, s);
+  double shard = c.dense + c.experts;
+  if (sharded_optimizer(t)) {
+    double const ranks = std::max(1, data_parallel(job) * t.parallel.cp);
+    shard = c.dense / ranks + c.experts / std::max(1.0, ranks / t.parallel.ep);
+  }
+  double const weight = size_of(t.weights).value;
+  double const master = t.master_weights ? 2 * 4 + weight : 2 * weight;
+  double const per_parameter =
+      size_of(t.gradients).value + master + 2 * 2 * size_of(t.optimizer_states).value;
+  return memory_time(p, bytes(shard * per_parameter));
+}
+
+}  // namespace rollcast

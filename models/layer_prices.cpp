@@ -1,0 +1,143 @@
+#include "models/layer_prices.hpp"
+
+#include <algorithm>
+
+#include "models/random.hpp"
+
+namespace rollcast {
+namespace {
+
+constexpr double kElement = 2;  // activations are bf16
+
+// Launches of a dense layer's forward in eager mode: two norms, q, k, v, rope, attention, o, two adds, gate,
+// up, activation, down. A mixture adds router, top-k, two permutations and the shared experts.
+constexpr int kDenseKernels = 14;
+constexpr int kMoeKernels = 22;
+
+Matmul cut_matmul(Architecture const& a, Tensor const& t, Cut cut) {
+  Matmul m;
+  m.tensor = t.name;
+  m.n = static_cast<double>(t.rows);
+  m.k = static_cast<double>(t.columns);
+  double divisor = t.kv ? kv_cut(a, cut.tp) : cut.tp;
+  if (t.expert) {
+    double const experts = a.moe->experts;
+    bool const whole = cut.whole_experts && cut.ep > 1;
+    m.copies = experts / cut.ep;
+    m.hit = a.moe->experts_per_token / experts;
+    m.rows_per_token = static_cast<double>(a.moe->experts_per_token) / (whole ? cut.tp : 1);
+    m.arrivals = whole ? std::max(1.0, static_cast<double>(cut.ep) / cut.tp) : cut.ep;
+    if (whole) divisor = 1;
+  }
+  if (t.split == Split::rows || t.split == Split::vocab) m.n /= divisor;
+  if (t.split == Split::columns) m.k /= divisor;
+  return m;
+}
+
+// Activation of a (gated) MLP of this width: reads gate and up, writes the product.
+double activation_bytes(Architecture const& a, double width) {
+  return (a.gated_mlp ? 3 : 2) * width * kElement;
+}
+
+}  // namespace
+
+int kv_cut(Architecture const& a, int tp) { return std::min(tp, std::max(1, a.kv_heads)); }
+
+bool is_target(Adapter const& adapter, std::string const& tensor) {
+  return std::any_of(adapter.targets.begin(), adapter.targets.end(), [&](std::string const& target) {
+    return tensor.find("." + target + "_proj.") != std::string::npos;
+  });
+}
+
+double matrices_read(Matmul const& m, double tokens) {
+  if (m.hit >= 1) return m.copies;
+  return m.copies * (1 - portable_exp(tokens * m.arrivals * portable_log(1 - m.hit)));
+}
+
+LayerShape layer_shape(Architecture const& a, int layer, Cut cut) {
+  LayerShape s;
+  s.moe = is_moe_layer(a, layer);
+  for (Tensor const& t : layer_tensors(a, layer)) {
+    if (t.matmul) s.matmuls.push_back(cut_matmul(a, t, cut));
+  }
+
+  double const h = a.hidden;
+  double const norms = a.parallel_block ? 1 : 2;
+  s.stream_bytes = bytes((norms * 2 * h + 2 * 3 * h) * kElement);
+  s.kernels = s.moe ? kMoeKernels : kDenseKernels;
+
+  double inner = 0;
+  if (is_linear_attention_layer(a, layer)) {
+    LinearAttention const& l = *a.linear_attention;
+    double const key = static_cast<double>(l.key_heads) * l.key_head_dim;
+    double const value = static_cast<double>(l.value_heads) * l.value_head_dim;
+    // Convolution over q, k, v; norm and gate of the output.
+    inner += (2 * (2 * key + value) + 3 * value) * kElement / cut.tp;
+    s.recurrence_per_token = Flops(2 * 3 * value * l.key_head_dim / cut.tp);
+  } else {
+    double const qk = a.mla ? a.mla->qk_nope_head_dim + a.mla->qk_rope_head_dim : a.head_dim;
+    double const v = a.mla ? a.mla->v_head_dim : a.head_dim;
+    double const kv_heads =
+        a.mla ? a.heads / static_cast<double>(cut.tp) : a.kv_heads / static_cast<double>(kv_cut(a, cut.tp));
+    double const heads = a.heads / static_cast<double>(cut.tp);
+    double const rope = 2 * (heads + kv_heads) * qk * kElement;
+    inner += rope + (a.qk_norm ? rope : 0);
+    if (a.gated_attention) inner += 3 * heads * v * kElement;
+    s.attention_per_pair = attention_flops_per_pair(a, layer) / cut.tp;
+    s.kv_per_token = bytes(kv_heads * (qk + v) * kElement);
+  }
+  if (s.moe) {
+    Moe const& m = *a.moe;
+    bool const whole = cut.whole_experts && cut.ep > 1;
+    double const rows = static_cast<double>(m.experts_per_token) / (whole ? cut.tp : 1);
+    double const width = static_cast<double>(m.expert_intermediate) / (whole ? 1 : cut.tp);
+    // Tokens are copied to their experts' order and back.
+    inner += rows * (activation_bytes(a, width) + 4 * h * kElement);
+    inner += activation_bytes(a, static_cast<double>(m.shared_intermediate) / cut.tp);
+  } else {
+    inner += activation_bytes(a, static_cast<double>(a.intermediate) / cut.tp);
+  }
+  s.inner_bytes = bytes(inner);
+  return s;
+}
+
+std::vector<Matmul> lm_head_matmuls(Architecture const& a, int tp) {
+  double const width = a.embedding_width > 0 ? a.embedding_width : a.hidden;
+  std::vector<Matmul> list;
+  Matmul head;
+  head.tensor = "lm_head.weight";
+  head.n = static_cast<double>(a.vocab) / tp;
+  head.k = width;
+  if (a.embedding_width > 0 && a.embedding_width != a.hidden) {
+    Matmul projection;
+    projection.tensor = "project_out.weight";
+    projection.n = width;
+    projection.k = a.hidden;
+    list.push_back(projection);
+  }
+  list.push_back(head);
+  return list;
+}
+
+std::vector<LayerKind> layer_kinds(Architecture const& a, int first, int count) {
+  LayerKind kinds[4];
+  for (int layer = first; layer < first + count; ++layer) {
+    LayerKind& kind = kinds[(is_moe_layer(a, layer) ? 2 : 0) + (is_linear_attention_layer(a, layer) ? 1 : 0)];
+    kind.example = layer;
+    ++kind.count;
+  }
+  std::vector<LayerKind> list;
+  for (LayerKind const& kind : kinds) {
+    if (kind.count > 0) list.push_back(kind);
+  }
+  return list;
+}
+
+Seconds matmul_time(Profile const& p, Matmul const& m, double tokens, DType dtype, double clock) {
+  double const rows = tokens * m.rows_per_token;
+  Flops const work(2 * rows * m.n * m.k);
+  Bytes const moved = size_of(dtype) * (rows * m.k + matrices_read(m, tokens) * m.n * m.k + rows * m.n);
+  return max(work / (matmul_rate(p, dtype) * clock), moved / matmul_bandwidth(p));
+}
+
+}  // namespace rollcast

@@ -1,0 +1,72 @@
+// One decoder layer as one rank computes it: its matrix products and the bytes of its memory passes. Training
+// and rollout prices are composed from this.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/architecture.hpp"
+#include "models/prices.hpp"
+
+namespace rollcast {
+
+// How a layer is cut over ranks.
+struct Cut {
+  int tp = 1;
+  int ep = 1;
+  // Experts under ep: false (trainers): each rank holds experts / ep of them, each cut by tp. true (rollout
+  // engines): ep > 1 gives each rank whole experts, tp no longer cuts them.
+  bool whole_experts = false;
+};
+
+// y[m, n] = x[m, k] W[n, k]^T on one rank, m = tokens x rows_per_token. Experts are one grouped product: the
+// rank holds `copies` matrices, of which a batch reads copies x (1 - (1 - hit)^(tokens x arrivals)).
+struct Matmul {
+  std::string tensor;  // name in the architecture's list
+  double n = 0;
+  double k = 0;
+  double rows_per_token = 1;
+  double copies = 1;
+  double hit = 1;       // chance that one token is routed to a given expert
+  double arrivals = 1;  // tokens that may be routed here, per token of this rank
+};
+
+// Expected matrices of `m` that a batch reads: copies for a dense product.
+double matrices_read(Matmul const& m, double tokens);
+
+struct LayerShape {
+  std::vector<Matmul> matmuls;
+  // Bytes of all memory passes of one token's forward in bf16. On the residual stream (two norms, two adds;
+  // cut by sequence parallelism) and inside the tensor-parallel part (rope, head norms, activation, routing).
+  Bytes stream_bytes;
+  Bytes inner_bytes;
+  Flops attention_per_pair;    // scores and weighted sum of one (query, key) pair, this rank's heads
+  Flops recurrence_per_token;  // linear attention: the state's update and read, this rank's heads
+  Bytes kv_per_token;          // bf16 K and V that attention reads, this rank's heads
+  int kernels = 0;             // launches of a forward
+  bool moe = false;
+};
+
+// Fuses nothing: products that share their input read it once each.
+LayerShape layer_shape(Architecture const& a, int layer, Cut cut);
+
+// lm_head on one rank (with OPT-350M's projection).
+std::vector<Matmul> lm_head_matmuls(Architecture const& a, int tp);
+
+// Layers [first, first + count) grouped by what they are made of: an example and how many.
+struct LayerKind {
+  int example = 0;
+  int count = 0;
+};
+std::vector<LayerKind> layer_kinds(Architecture const& a, int first, int count);
+
+// Forward of one product: roofline as gemm_time; clock multiplies the matrix rate (1: burst).
+Seconds matmul_time(Profile const& p, Matmul const& m, double tokens, DType dtype, double clock);
+
+// Whether the adapter has matrices beside this tensor ("q" targets "self_attn.q_proj.weight").
+bool is_target(Adapter const& adapter, std::string const& tensor);
+
+// Ranks that hold different k and v projections: tp, but not more than there are kv heads.
+int kv_cut(Architecture const& a, int tp);
+
+}  // namespace rollcast

@@ -1,0 +1,154 @@
+#include "models/prices.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace rollcast {
+namespace {
+
+constexpr double kAlphaBase = 6.6;      // us, NCCL tuning constants
+constexpr double kAlphaStep = 0.6;      // us
+constexpr double kAlphaNodeSteps = 14;  // all-reduce of 8 GPUs
+
+int steps_in_node(CollectiveKind kind, int ranks) {
+  switch (kind) {
+    case CollectiveKind::all_reduce:
+      return 2 * (ranks - 1);
+    case CollectiveKind::all_gather:
+    case CollectiveKind::reduce_scatter:
+    case CollectiveKind::broadcast:
+      return ranks - 1;
+    case CollectiveKind::all_to_all:
+    case CollectiveKind::send_recv:
+      return 1;
+  }
+  throw std::logic_error("no such CollectiveKind");
+}
+
+double ring_volume(CollectiveKind kind, double n) {
+  switch (kind) {
+    case CollectiveKind::all_reduce:
+      return 2 * (n - 1) / n;
+    case CollectiveKind::all_gather:
+    case CollectiveKind::reduce_scatter:
+    case CollectiveKind::all_to_all:
+      return (n - 1) / n;
+    case CollectiveKind::broadcast:
+    case CollectiveKind::send_recv:
+      return 1;
+  }
+  throw std::logic_error("no such CollectiveKind");
+}
+
+int doublings(int nodes) {
+  int d = 0;
+  while ((std::int64_t{1} << d) < nodes) ++d;
+  return d;
+}
+
+BytesPerSecond link_in_node(Profile const& p, Node const& node, int ranks) {
+  bool const nvlink =
+      node.gpu.nvlink.value > 0 && (node.interconnect == Interconnect::nvswitch ||
+                                    (node.interconnect == Interconnect::nvlink_pairs && ranks <= 2));
+  return nvlink ? node.gpu.nvlink * p.nvlink.value : node.gpu.pcie * p.pcie.value;
+}
+
+BytesPerSecond nics_of_group(Profile const& p, ClusterSpec const& c, Group g, int ranks_per_node) {
+  Node const& node = c.node;
+  BytesPerSecond nic = min(node.nic, c.fabric.nic) * p.network.value;
+  if (node.nics <= 0 || nic.value <= 0)
+    throw std::logic_error(node.name + " has no NIC for a group on several nodes");
+  if (g.nodes > c.fabric.nodes_per_leaf) nic /= c.fabric.oversubscription;
+  double const per_gpu = std::max(1.0, static_cast<double>(node.nics) / node.gpus);
+  double const reached = std::min<double>(node.nics, per_gpu * ranks_per_node);
+  return nic * std::min(reached, static_cast<double>(node.nics) / std::max(1, g.sharing));
+}
+
+}  // namespace
+
+FlopsPerSecond matmul_rate(Profile const& p, DType dtype) {
+  FlopsPerSecond const bf16 = p.gpu.bf16 * p.gemm_bf16.value;
+  if (dtype == DType::fp8 && p.gpu.fp8.value > 0) return p.gpu.fp8 * p.gemm_fp8.value;
+  return dtype == DType::fp32 ? bf16 / 2 : bf16;
+}
+
+BytesPerSecond matmul_bandwidth(Profile const& p) { return p.gpu.memory_bandwidth * p.gemm_memory.value; }
+
+Seconds gemm_time(Profile const& p, double m, double n, double k, DType dtype) {
+  Flops const work(2 * m * n * k);
+  Bytes const moved = size_of(dtype) * (m * k + n * k + m * n);
+  return max(work / matmul_rate(p, dtype), moved / matmul_bandwidth(p));
+}
+
+Seconds memory_time(Profile const& p, Bytes moved) {
+  return moved / (p.gpu.memory_bandwidth * p.memory_pass.value);
+}
+
+Seconds copy_time(Profile const& p, Bytes moved, Direction) { return moved / (p.gpu.pcie * p.pcie.value); }
+
+std::string_view name_of(CollectiveKind k) {
+  switch (k) {
+    case CollectiveKind::all_reduce:
+      return "all_reduce";
+    case CollectiveKind::all_gather:
+      return "all_gather";
+    case CollectiveKind::reduce_scatter:
+      return "reduce_scatter";
+    case CollectiveKind::broadcast:
+      return "broadcast";
+    case CollectiveKind::all_to_all:
+      return "all_to_all";
+    case CollectiveKind::send_recv:
+      return "send_recv";
+  }
+  throw std::logic_error("no such CollectiveKind");
+}
+
+Group placed_group(ClusterSpec const& c, int ranks, int stride) {
+  Group g;
+  g.ranks = ranks;
+  int const per_node = std::max(1, c.node.gpus / stride);  // ranks of the group on one node
+  g.nodes = (ranks + per_node - 1) / per_node;
+  if (g.nodes > 1) g.sharing = std::max(1, c.node.gpus / std::min(per_node, ranks));
+  return g;
+}
+
+CollectivePrice collective_price(Profile const& p, ClusterSpec const& c, CollectiveKind kind, Group g,
+                                 Bytes bytes) {
+  CollectivePrice price;
+  if (g.ranks <= 1) return price;
+  int const nodes = std::max(1, g.nodes);
+  int const per_node = (g.ranks + nodes - 1) / nodes;
+
+  if (per_node > 1) {
+    double const steps = steps_in_node(kind, per_node);
+    price.alpha = Seconds(p.collective_alpha_node.value) * (kAlphaBase + kAlphaStep * steps) /
+                  (kAlphaBase + kAlphaStep * kAlphaNodeSteps);
+  } else {
+    price.alpha =
+        Seconds(p.collective_alpha_node.value) * kAlphaBase / (kAlphaBase + kAlphaStep * kAlphaNodeSteps);
+  }
+  price.alpha += Seconds(p.collective_alpha_network.value) * doublings(nodes);
+
+  BytesPerSecond const inside = link_in_node(p, c.node, per_node);
+  if (nodes == 1) {
+    price.bytes_per_link = bytes * ring_volume(kind, g.ranks);
+    price.bandwidth = inside;
+    return price;
+  }
+  BytesPerSecond const nics = nics_of_group(p, c, g, per_node);
+  if (kind == CollectiveKind::all_to_all) {
+    double const n = g.ranks;
+    Bytes const in_node = bytes * ((per_node - 1) / n);
+    Bytes const out = bytes * (per_node * (n - per_node) / n);
+    bool const network_is_slower = in_node / inside < out / nics;
+    price.bytes_per_link = network_is_slower ? out : in_node;
+    price.bandwidth = network_is_slower ? nics : inside;
+    return price;
+  }
+  price.bytes_per_link = bytes * ring_volume(kind, g.ranks);
+  price.bandwidth = per_node > 1 ? min(inside, nics) : nics;
+  return price;
+}
+
+}  // namespace rollcast

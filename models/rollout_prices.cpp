@@ -1,0 +1,211 @@
+#include "models/rollout_prices.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/layer_prices.hpp"
+
+namespace rollcast {
+namespace {
+
+constexpr double kElement = 2;        // activations are bf16
+constexpr double kStateElement = 4;   // the recurrent state is fp32
+constexpr double kTolerance = 0.003;  // of a chord at its quarter points; 1 % is promised
+constexpr double kTokensFloor = 1;
+
+Cut cut_of(EngineOptions const& e) { return {e.parallel.tp, e.parallel.ep, /*whole_experts=*/true}; }
+
+Seconds all_reduce_time(Profile const& p, EngineOptions const& e, ClusterSpec const& c, Bytes buffer) {
+  Group const group = placed_group(c, e.parallel.tp, 1);
+  CollectivePrice price = collective_price(p, c, CollectiveKind::all_reduce, group, buffer);
+  // Engines bring their own all-reduce for small messages inside a node.
+  if (group.ranks > 1 && group.nodes == 1 && e.kind != EngineKind::hf) {
+    price.alpha = min(price.alpha, Seconds(p.engine_all_reduce_alpha.value));
+  }
+  return price.total();
+}
+
+// KV bytes that one rank reads for one position of one sequence in one layer, and the FLOPs it takes.
+struct PositionWork {
+  Bytes kv;
+  Flops flops;
+};
+PositionWork position_work(Architecture const& a, EngineOptions const& e, int layer) {
+  PositionWork w;
+  double const elements = static_cast<double>(kv_elements_per_token(a, layer));
+  int const tp = e.parallel.tp;
+  if (a.mla && !is_linear_attention_layer(a, layer)) {
+    w.kv = size_of(e.kv_cache) * elements;
+    w.flops = Flops(2.0 * a.heads * (2 * a.mla->kv_lora_rank + a.mla->qk_rope_head_dim) / tp);
+  } else {
+    w.kv = size_of(e.kv_cache) * (elements / kv_cut(a, tp));
+    w.flops = attention_flops_per_pair(a, layer) / tp;
+  }
+  return w;
+}
+
+FlopsPerSecond attention_rate(Profile const& p) { return p.gpu.bf16 * p.attention_forward.value; }
+
+// A layer and lm_head, ready to be priced for any number of tokens.
+struct Products {
+  struct Layer {
+    LayerShape shape;
+    int count = 0;
+  };
+  std::vector<Layer> layers;
+  std::vector<Matmul> head;
+};
+
+Products products_of(Architecture const& a, EngineOptions const& e) {
+  Products products;
+  for (LayerKind const& kind : layer_kinds(a, 0, a.layers)) {
+    products.layers.push_back({layer_shape(a, kind.example, cut_of(e)), kind.count});
+  }
+  products.head = lm_head_matmuls(a, e.parallel.tp);
+  return products;
+}
+
+Seconds dense_time_of(Products const& products, Profile const& p, Architecture const& a,
+                      EngineOptions const& e, ClusterSpec const& c, double tokens) {
+  constexpr double kBurst = 1;
+  Bytes const hidden = bytes(tokens * a.hidden * kElement);
+  Seconds const reductions = all_reduce_time(p, e, c, hidden) * (a.parallel_block ? 1 : 2);
+  Seconds total;
+  for (Products::Layer const& layer : products.layers) {
+    Seconds time;
+    for (Matmul const& m : layer.shape.matmuls) time += matmul_time(p, m, tokens, e.weights, kBurst);
+    time += Flops(tokens * layer.shape.recurrence_per_token.value) / attention_rate(p);
+    time += memory_time(p, (layer.shape.inner_bytes + layer.shape.stream_bytes) * tokens);
+    if (!e.cuda_graphs) time = max(time, Seconds(p.kernel_launch.value) * layer.shape.kernels);
+    total += (time + reductions) * layer.count;
+  }
+  double const sampled = std::min(tokens, static_cast<double>(std::max(1, e.max_num_seqs)));
+  for (Matmul const& m : products.head) total += matmul_time(p, m, sampled, e.weights, kBurst);
+  if (e.parallel.pp > 1) {
+    Group const neighbours = placed_group(c, e.parallel.pp, e.parallel.tp);
+    total +=
+        collective_price(p, c, CollectiveKind::send_recv, neighbours, hidden).total() * (e.parallel.pp - 1);
+  }
+  return total;
+}
+
+// Whether the chord from a to b leaves f by more than the tolerance at a quarter point.
+template <class F>
+bool bends(F const& f, double a, double b, double fa, double fb) {
+  for (double const share : {0.25, 0.5, 0.75}) {
+    double const exact = f(a + (b - a) * share);
+    if (std::abs(fa + (fb - fa) * share - exact) > kTolerance * exact) return true;
+  }
+  return false;
+}
+
+template <class F>
+void refine(F const& f, double a, double b, double fa, double fb, Curve& curve) {
+  if (b - a > 1 && bends(f, a, b, fa, fb)) {
+    double const middle = std::floor((a + b) / 2);
+    double const value = f(middle);
+    refine(f, a, middle, fa, value, curve);
+    refine(f, middle, b, value, fb, curve);
+    return;
+  }
+  curve.x.push_back(b);
+  curve.y.push_back(fb);
+}
+
+// Powers of two first, so that a bend between two distant tokens cannot hide from the quarter points.
+template <class F>
+Curve curve_of(F const& f, double last) {
+  Curve curve;
+  double a = kTokensFloor;
+  double fa = f(a);
+  curve.x.push_back(a);
+  curve.y.push_back(fa);
+  while (a < last) {
+    double const b = std::min(2 * a, last);
+    double const fb = f(b);
+    refine(f, a, b, fa, fb, curve);
+    a = b;
+    fa = fb;
+  }
+  return curve;
+}
+
+}  // namespace
+
+Seconds dense_time(Profile const& p, Architecture const& a, EngineOptions const& e, ClusterSpec const& c,
+                   double tokens) {
+  return dense_time_of(products_of(a, e), p, a, e, c, tokens);
+}
+
+Seconds decode_attention_time(Profile const& p, Architecture const& a, EngineOptions const& e, double batch,
+                              double context) {
+  BytesPerSecond const bandwidth = p.gpu.memory_bandwidth * p.decode_attention.value;
+  Seconds total;
+  for (LayerKind const& kind : layer_kinds(a, 0, a.layers)) {
+    PositionWork const w = position_work(a, e, kind.example);
+    Seconds const growing =
+        max(w.kv * (batch * context) / bandwidth, w.flops * (batch * context) / attention_rate(p));
+    double const state = static_cast<double>(state_elements_per_sequence(a, kind.example)) / e.parallel.tp;
+    total += (growing + bytes(2 * state * kStateElement * batch) / bandwidth) * kind.count;
+  }
+  return total;
+}
+
+StepPrices rollout_step_prices(Profile const& p, Architecture const& a, EngineOptions const& e,
+                               ClusterSpec const& c) {
+  StepPrices prices;
+  prices.fixed = Seconds(p.engine_step.value);
+  prices.per_sequence = Seconds(p.engine_per_sequence.value);
+
+  Products const products = products_of(a, e);
+  double const last = std::max({2, e.max_num_batched_tokens, e.max_num_seqs});
+  prices.dense =
+      curve_of([&](double tokens) { return dense_time_of(products, p, a, e, c, tokens).value; }, last);
+
+  double const batch = std::max(2, e.max_num_seqs);
+  double const context = std::max({2, e.max_model_len, a.max_context});
+  prices.batch_knots = {1, batch};
+  prices.context_knots = {0, context};
+  for (double const b : prices.batch_knots) {
+    std::vector<double> row;
+    for (double const l : prices.context_knots) row.push_back(decode_attention_time(p, a, e, b, l).value);
+    prices.decode_attention.push_back(row);
+  }
+  for (LayerKind const& kind : layer_kinds(a, 0, a.layers)) {
+    Flops const pair = attention_flops_per_pair(a, kind.example) / e.parallel.tp;
+    prices.prefill_per_pair += (pair * kind.count / attention_rate(p)).value;
+  }
+  return prices;
+}
+
+RolloutWork rollout_work(Architecture const& a, EngineOptions const& e, double dense_tokens,
+                         double decode_context_sum, double steps) {
+  RolloutWork work;
+  if (steps <= 0) return work;
+  Products const products = products_of(a, e);
+  double const tokens_per_step = dense_tokens / steps;
+  auto const add = [&](std::vector<Matmul> const& list, double count) {
+    for (Matmul const& m : list) {
+      work.flops += Flops(2 * dense_tokens * m.rows_per_token * m.n * m.k * count);
+      work.hbm += size_of(e.weights) * (steps * matrices_read(m, tokens_per_step) * m.n * m.k * count);
+    }
+  };
+  for (Products::Layer const& layer : products.layers) {
+    add(layer.shape.matmuls, layer.count);
+    work.flops += Flops(dense_tokens * layer.shape.recurrence_per_token.value) * layer.count;
+  }
+  for (LayerKind const& kind : layer_kinds(a, 0, a.layers)) {
+    PositionWork const w = position_work(a, e, kind.example);
+    double const state = static_cast<double>(state_elements_per_sequence(a, kind.example)) / e.parallel.tp;
+    work.flops += w.flops * decode_context_sum * kind.count;
+    work.hbm += w.kv * ((decode_context_sum + dense_tokens) * kind.count);
+    work.hbm += bytes(2 * state * kStateElement * dense_tokens * kind.count);
+  }
+  add(products.head, 1);
+  // Stages hold a share of the layers each; lm_head is on the last one alone, an average rank has its share.
+  work.flops /= e.parallel.pp;
+  work.hbm /= e.parallel.pp;
+  return work;
+}
+
+}  // namespace rollcast

@@ -1,0 +1,251 @@
+#include "models/stage_prices.hpp"
+
+#include <algorithm>
+
+#include "models/layer_prices.hpp"
+
+namespace rollcast {
+namespace {
+
+constexpr double kElement = 2;              // activations are bf16
+constexpr double kAttentionBackward = 2.5;  // five products against two, the scores computed again
+constexpr double kUnpack = 0.5 + 2;         // bytes per 4-bit weight read and bf16 weight written
+constexpr int kVocabularyReductions = 3;    // maximum, target logit, sum
+
+struct LogitBytes {
+  double forward = 0;
+  double backward = 0;
+};
+constexpr LogitBytes kPlainCrossEntropy{18, 14};
+constexpr LogitBytes kFusedCrossEntropy{2, 4};
+
+// Sums for the forward and the backward of a stage.
+struct Sums {
+  Seconds compute;
+  Seconds communication;
+  Flops flops;
+};
+
+class StagePricer {
+ public:
+  StagePricer(Profile const& p, Job const& job, MicroBatch const& m)
+      : p_(p), job_(job), parallel_(job.train.parallel) {
+    tokens_ = static_cast<double>(m.tokens) / parallel_.cp;
+    pairs_ = m.pairs / parallel_.cp;
+    useful_ = m.tokens > 0 ? static_cast<double>(m.useful_tokens) / static_cast<double>(m.tokens) : 0;
+    tp_ = placed_group(job.cluster, parallel_.tp, 1);
+    cp_ = placed_group(job.cluster, parallel_.cp, parallel_.tp);
+    ep_ = placed_group(job.cluster, parallel_.ep, parallel_.tp * parallel_.cp);
+  }
+
+  void add_layers(LayerKind const& kind) {
+    LayerShape const shape =
+        layer_shape(job_.model, kind.example, {parallel_.tp, parallel_.ep, /*whole_experts=*/false});
+    Sums forward;
+    Sums backward;
+    add_products(shape.matmuls, forward, backward);
+
+    Seconds const attention =
+        Flops(pairs_ * shape.attention_per_pair.value) / matrix_rate(p_.attention_forward);
+    forward.compute += attention;
+    backward.compute += Flops(kAttentionBackward * pairs_ * shape.attention_per_pair.value) /
+                        matrix_rate(p_.attention_backward);
+    Flops const recurrence(tokens_ * shape.recurrence_per_token.value);
+    forward.compute += recurrence / matrix_rate(p_.attention_forward);
+    backward.compute += 2 * recurrence / matrix_rate(p_.attention_backward);
+    forward.flops += Flops(pairs_ * shape.attention_per_pair.value) + recurrence;
+    backward.flops += 2 * (Flops(pairs_ * shape.attention_per_pair.value) + recurrence);
+
+    Seconds const passes = memory_time(p_, (shape.inner_bytes + shape.stream_bytes / stream_cut()) * tokens_);
+    forward.compute += passes;
+    backward.compute += 2 * passes;
+
+    Seconds const launches = Seconds(p_.kernel_launch.value) * shape.kernels;
+    forward.compute = max(forward.compute, launches);
+    backward.compute = max(backward.compute, 2 * launches);
+
+    forward.communication = tensor_parallel(job_.model.parallel_block ? 1 : 2) + expert_parallel(shape) +
+                            context_ring(shape, 1, attention);
+    backward.communication = tensor_parallel(job_.model.parallel_block ? 1 : 2) + expert_parallel(shape) +
+                             context_ring(shape, 2, attention * kAttentionBackward);
+    if (job_.train.recompute == Recompute::full) {
+      backward.compute += forward.compute;
+      backward.communication += forward.communication;
+    } else if (job_.train.recompute == Recompute::selective) {
+      backward.compute += attention;
+    }
+    add(forward_, forward, kind.count);
+    add(backward_, backward, kind.count);
+  }
+
+  void add_embedding() {
+    Seconds const look_up = memory_time(p_, bytes(2 * job_.model.hidden * kElement * tokens_));
+    forward_.compute += look_up;
+    backward_.compute += 2 * look_up;
+    forward_.communication += tensor_parallel(1);
+  }
+
+  void add_head(LogitBytes logit) {
+    double const tp = parallel_.tp;
+    Seconds const norm = memory_time(p_, bytes(2 * job_.model.hidden * kElement / stream_cut() * tokens_));
+    forward_.compute += norm;
+    backward_.compute += 2 * norm;
+    add_products(lm_head_matmuls(job_.model, parallel_.tp), forward_, backward_);
+    double const logits = tokens_ * job_.model.vocab / tp;
+    forward_.compute += memory_time(p_, bytes(logits * logit.forward));
+    backward_.compute += memory_time(p_, bytes(logits * logit.backward));
+    forward_.communication +=
+        collective_price(p_, job_.cluster, CollectiveKind::all_reduce, tp_, bytes(4 * tokens_)).total() *
+        kVocabularyReductions;
+    backward_.communication += tensor_parallel(1);
+  }
+
+  StageTimes times() const {
+    StageTimes t;
+    t.forward = forward_.compute + forward_.communication;
+    t.backward = backward_.compute + backward_.communication;
+    t.forward_communication = forward_.communication;
+    t.backward_communication = backward_.communication;
+    t.forward_flops = forward_.flops * useful_;
+    t.backward_flops = backward_.flops * useful_;
+    return t;
+  }
+
+ private:
+  static void add(Sums& sum, Sums const& part, int count) {
+    sum.compute += part.compute * count;
+    sum.communication += part.communication * count;
+    sum.flops += part.flops * count;
+  }
+
+  double stream_cut() const { return job_.train.sequence_parallel ? parallel_.tp : 1; }
+
+  FlopsPerSecond matrix_rate(Cited const& share) const {
+    return p_.gpu.bf16 * share.value * p_.sustained_clock.value;
+  }
+
+  // The input gradient costs what the forward costs: the same three matrices in other roles.
+  void add_products(std::vector<Matmul> const& matmuls, Sums& forward, Sums& backward) const {
+    double const clock = p_.sustained_clock.value;
+    auto const& adapter = job_.algorithm.adapter;
+    for (Matmul const& m : matmuls) {
+      Seconds const once = matmul_time(p_, m, tokens_, job_.train.weights, clock);
+      Flops const flops(2 * tokens_ * m.rows_per_token * m.n * m.k);
+      forward.compute += once;
+      backward.compute += once;
+      forward.flops += flops;
+      backward.flops += flops;
+      if (!adapter) {
+        backward.compute += weight_gradient(m);
+        backward.flops += flops;
+        continue;
+      }
+      if (adapter->kind == AdapterKind::qlora) {
+        Seconds const unpack = memory_time(p_, bytes(kUnpack * m.copies * m.n * m.k));
+        forward.compute += unpack;
+        backward.compute += unpack;
+      }
+      if (is_target(*adapter, m.tensor)) add_adapter(m, adapter->rank, forward, backward);
+    }
+  }
+
+  Seconds weight_gradient(Matmul const& m) const {
+    double const rows = tokens_ * m.rows_per_token;
+    double const matrices = matrices_read(m, tokens_);
+    Flops const work(2 * rows * m.n * m.k);
+    Bytes const moved = size_of(job_.train.weights) * (rows * (m.n + m.k)) +
+                        2 * size_of(job_.train.gradients) * (matrices * m.n * m.k);
+    return max(work / (matmul_rate(p_, job_.train.weights) * p_.sustained_clock.value),
+               moved / matmul_bandwidth(p_));
+  }
+
+  void add_adapter(Matmul const& m, int rank, Sums& forward, Sums& backward) const {
+    double const rows = tokens_ * m.rows_per_token;
+    Seconds const products =
+        gemm_time(p_, rows, rank, m.k, DType::bf16) + gemm_time(p_, rows, m.n, rank, DType::bf16);
+    Seconds const addition = memory_time(p_, bytes(3 * rows * m.n * kElement));
+    Flops const flops(2 * rows * rank * (m.n + m.k));
+    forward.compute += products + addition;
+    backward.compute += 2 * products + addition;
+    forward.flops += flops;
+    backward.flops += 2 * flops;
+  }
+
+  Seconds tensor_parallel(int all_reduces) const {
+    if (parallel_.tp == 1) return Seconds(0);
+    Bytes const buffer = bytes(tokens_ * job_.model.hidden * kElement);
+    auto const price = [&](CollectiveKind kind) {
+      return collective_price(p_, job_.cluster, kind, tp_, buffer).total();
+    };
+    if (!job_.train.sequence_parallel) return price(CollectiveKind::all_reduce) * all_reduces;
+    return (price(CollectiveKind::reduce_scatter) + price(CollectiveKind::all_gather)) * all_reduces;
+  }
+
+  Seconds expert_parallel(LayerShape const& shape) const {
+    if (!shape.moe || parallel_.ep == 1) return Seconds(0);
+    Bytes const buffer =
+        bytes(tokens_ / stream_cut() * job_.model.moe->experts_per_token * job_.model.hidden * kElement);
+    return 2 * collective_price(p_, job_.cluster, CollectiveKind::all_to_all, ep_, buffer).total();
+  }
+
+  Seconds context_ring(LayerShape const& shape, int tensors, Seconds attention) const {
+    if (parallel_.cp == 1 || shape.kv_per_token.value <= 0) return Seconds(0);
+    Seconds const hop = collective_price(p_, job_.cluster, CollectiveKind::send_recv, cp_,
+                                         shape.kv_per_token * (tokens_ * tensors))
+                            .total();
+    return max(Seconds(0), hop * (parallel_.cp - 1) - attention);
+  }
+
+  Profile const& p_;
+  Job const& job_;
+  Parallel const& parallel_;
+  double tokens_ = 0;  // of one rank
+  double pairs_ = 0;
+  double useful_ = 0;
+  Group tp_;
+  Group cp_;
+  Group ep_;
+  Sums forward_;
+  Sums backward_;
+};
+
+StageTimes price(Profile const& p, Job const& job, Stage const& s, MicroBatch const& m, LogitBytes logit) {
+  StagePricer pricer(p, job, m);
+  if (s.has_embedding) pricer.add_embedding();
+  for (LayerKind const& kind : layer_kinds(job.model, s.first_layer, s.layers)) pricer.add_layers(kind);
+  if (s.has_lm_head) pricer.add_head(logit);
+  return pricer.times();
+}
+
+}  // namespace
+
+std::vector<Stage> pipeline_stages(Architecture const& a, int pp) {
+  std::vector<Stage> stages;
+  int first = 0;
+  for (int i = 0; i < pp; ++i) {
+    int const layers = a.layers / pp + (i < a.layers % pp ? 1 : 0);
+    stages.push_back({first, layers, i == 0, i == pp - 1});
+    first += layers;
+  }
+  return stages;
+}
+
+StageTimes stage_times(Profile const& p, Job const& job, Stage const& s, MicroBatch const& m) {
+  return price(p, job, s, m, job.train.fused_cross_entropy ? kFusedCrossEntropy : kPlainCrossEntropy);
+}
+
+StageTimes logprob_times(Profile const& p, Job const& job, Stage const& s, MicroBatch const& m) {
+  StageTimes t = price(p, job, s, m, job.train.fused_cross_entropy ? kFusedCrossEntropy : kPlainCrossEntropy);
+  t.backward = Seconds(0);
+  t.backward_flops = Flops(0);
+  t.backward_communication = Seconds(0);
+  return t;
+}
+
+Bytes stage_transfer_bytes(Job const& job, MicroBatch const& m) {
+  double const tokens = static_cast<double>(m.tokens) / job.train.parallel.cp;
+  double const cut = job.train.sequence_parallel ? job.train.parallel.tp : 1;
+  return bytes(tokens * job.model.hidden * kElement / cut);
+}
+
+}  // namespace rollcast

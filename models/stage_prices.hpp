@@ -1,0 +1,61 @@
+// What one micro-batch costs on one pipeline stage of the trainer: forward, backward, log-prob forward.
+#pragma once
+
+#include <vector>
+
+#include "models/job.hpp"
+#include "models/packing.hpp"
+#include "models/prices.hpp"
+
+namespace rollcast {
+
+// Layers [first, first + count) of a pipeline stage; stage 0 also holds the embedding, the last one norm and
+// lm_head.
+struct Stage {
+  int first_layer = 0;
+  int layers = 0;
+  bool has_embedding = false;
+  bool has_lm_head = false;
+};
+// layers / pp each; the first stages take one more where it does not divide.
+std::vector<Stage> pipeline_stages(Architecture const& a, int pp);
+
+// Time of one micro-batch on one stage, tensor-, context- and expert-parallel communication that cannot be
+// hidden included.
+struct StageTimes {
+  Seconds forward;
+  Seconds backward;     // recomputation included
+  Flops forward_flops;  // of one rank, model FLOPs of the useful tokens (recomputation not counted)
+  Flops backward_flops;
+  Seconds forward_communication;  // exposed part inside forward
+  Seconds backward_communication;
+};
+
+// One rank computes tokens / cp of the micro-batch. Per layer:
+//   forward   matrix products (roofline, matrix rate x sustained_clock) + attention (pairs x FLOPs per pair
+//             over attention_forward) + recurrence of linear attention + memory passes; not less than the
+//             launches of its kernels take
+//   backward  input and weight gradient of every product, each the FLOPs of the forward; the weight gradient
+//             is read and written in the gradient dtype; attention 2.5 x the forward's FLOPs over
+//             attention_backward; memory passes twice
+//   adapter   (LoRA) the base has no weight gradient; two products of width rank per target and their
+//             gradients. QLoRA also unpacks its weights, 0.5 B read and 2 B written each, for every use
+//   recompute full: backward also runs the forward, its collectives included; selective: its attention
+// Communication per layer, exposed: tp two all-reduces of tokens x hidden in forward and in backward, as
+// reduce-scatter + all-gather with sequence parallelism; ep two all-to-alls each way of the tokens' hidden
+// states, one per routed expert; cp the K and V of the other cp - 1 ranks around a ring (twice in backward:
+// with their gradients), hidden behind attention as far as that lasts.
+// Ends: the embedding is a memory pass; lm_head is a product over vocab / tp; the cross entropy passes over
+// its logits: 18 B forward and 14 B backward each (cast to fp32, maximum, exponential and sum; softmax minus
+// target, cast back), fused 2 and 4 B; with tp three all-reduces of 4 B per token.
+StageTimes stage_times(Profile const& p, Job const& job, Stage const& s, MicroBatch const& m);
+
+// Forward that ends in log-probabilities of the responses (log-softmax over the vocabulary on the last
+// stage). Backward members are zero.
+StageTimes logprob_times(Profile const& p, Job const& job, Stage const& s, MicroBatch const& m);
+
+// Bytes of one activation hand-over between stages for a micro-batch, of one rank: tokens / cp x hidden in
+// bf16, divided by tp under sequence parallelism.
+Bytes stage_transfer_bytes(Job const& job, MicroBatch const& m);
+
+}  // namespace rollcast
