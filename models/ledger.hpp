@@ -1,12 +1,20 @@
 // The memory ledger: every line that a rank holds, by name, and in which phases. Bytes are sums of formulas,
 // exact to the byte where the inputs are.
+//
+// Lines that exist in a phase are added as if all existed at once, so a phase's total is the most it can
+// need; where two are known to exclude each other (full recompute's one layer and the logits) only the excess
+// is a line. What the caching allocator adds on top (fragmentation) is not part of the ledger.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "models/engine_memory.hpp"
 #include "models/job.hpp"
+#include "models/process_memory.hpp"
+#include "models/roles.hpp"
 
 namespace rollcast {
 
@@ -26,42 +34,50 @@ enum class MemoryCategory {
 };
 std::string_view name_of(MemoryCategory c);
 
-enum class Role { actor, critic, reference, reward, rollout, process };
-std::string_view name_of(Role r);
-
 struct LedgerLine {
   Role role = Role::actor;
   MemoryCategory category = MemoryCategory::weights;
   Bytes bytes;
   bool host = false;          // host memory (pinned copies) rather than GPU
   std::vector<Phase> phases;  // when it is there; empty: always
-  std::string formula;        // how the number comes about, for people: "8.03e9 / pp 2 x 2 B"
+  std::string formula;        // how the number comes about, for people: "8,030,261,248 x 2 B"
+  std::string name;           // tells lines of one category apart: "adapter", "fp32 logits"
 };
 
 // Ranks with the same lines.
 struct RankLedger {
-  std::string name;  // "stage 0", "stage 1", "rank"
-  int pipeline_stage = 0;
-  int ranks = 0;   // how many ranks of the cluster
-  Bytes capacity;  // visible memory
+  std::string name;        // "stage 0", "stages 1-3", "rank"
+  int pipeline_stage = 0;  // the first of them
+  int ranks = 0;           // how many ranks of the cluster
+  Bytes capacity;          // visible memory
   std::vector<LedgerLine> lines;
 };
 
-// One per pipeline stage (stages with equal lines merged).
-std::vector<RankLedger> memory_ledger(Job const& job);
+// One per pipeline stage (neighbouring stages with equal lines merged).
+std::vector<RankLedger> memory_ledger(Job const& job, ProcessMemory const& process = process_memory());
 
 Bytes total(RankLedger const& l, Phase phase, bool host = false);
+// The GPU lines of one category.
+Bytes category_total(RankLedger const& l, Phase phase, MemoryCategory c);
 
 struct MemoryPeak {
   Phase phase = Phase::generate;
   Bytes bytes;
 };
+// The largest total over the phases that the lines name (update_actor when they name none); of equal ones the
+// first in the order of Phase.
 MemoryPeak peak(RankLedger const& l, bool host = false);
+
+// Host memory of the fullest node. Ranks are placed with pp outermost (Megatron's order), so a node holds
+// neighbouring stages.
+Bytes host_total(std::vector<RankLedger> const& ledgers, ClusterSpec const& c, Phase phase);
+MemoryPeak host_peak(std::vector<RankLedger> const& ledgers, ClusterSpec const& c);
+
+// Phases that any line names, in the order of Phase.
+std::vector<Phase> named_phases(RankLedger const& l);
 
 // KV pages of one rollout engine: what gpu_memory_utilization leaves after weights, activations and residue,
 // in whole pages over the engine's ranks. 0 or less: the engine refuses to start.
 std::int64_t kv_blocks(Job const& job);
-// KV bytes of one token on one rank of an engine (kv heads over tp, copied when tp exceeds them).
-Bytes kv_bytes_per_token(Architecture const& a, EngineOptions const& e);
 
 }  // namespace rollcast

@@ -1,0 +1,230 @@
+#include "models/ledger.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <stdexcept>
+
+#include "models/ledger_lines.hpp"
+
+namespace rollcast {
+namespace {
+
+constexpr std::array<Phase, 12> every_phase = {Phase::wake,         Phase::generate,    Phase::sleep,
+                                               Phase::score,        Phase::old_logprob, Phase::reference,
+                                               Phase::values,       Phase::advantage,   Phase::update_critic,
+                                               Phase::update_actor, Phase::weight_sync, Phase::checkpoint};
+
+bool present(LedgerLine const& line, Phase p) { return line.phases.empty() || contains(line.phases, p); }
+
+bool same(LedgerLine const& a, LedgerLine const& b) {
+  bool const same_bytes = !(a.bytes < b.bytes) && !(b.bytes < a.bytes);
+  return same_bytes && a.role == b.role && a.category == b.category && a.host == b.host &&
+         a.phases == b.phases && a.formula == b.formula && a.name == b.name;
+}
+
+bool same(std::vector<LedgerLine> const& a, std::vector<LedgerLine> const& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](LedgerLine const& x, LedgerLine const& y) { return same(x, y); });
+}
+
+// NeMo-RL fills a buffer of a share of the free memory with weights and hands it to the engine by CUDA IPC.
+void add_refit_buffer(RankLedger& l, Job const& job, ProcessMemory const& process) {
+  bool const syncs = has_rollout(job.algorithm) && contains(step_phases(job), Phase::weight_sync);
+  if (!syncs || job.framework.kind != FrameworkKind::nemo_rl) return;
+  Bytes const free = max(Bytes(0), l.capacity - total(l, Phase::weight_sync));
+  add_line(l.lines,
+           {Role::actor, MemoryCategory::gather_buffers, "refit buffer",
+            fmt::format("{:g} x {} free; {}", process.refit_share, format(free), process.refit_share_source)},
+           process.refit_share * free, {Phase::weight_sync});
+}
+
+RankLedger stage_ledger(Job const& job, int stage, ProcessMemory const& process) {
+  RankLedger l;
+  l.pipeline_stage = stage;
+  l.ranks = job.cluster.gpus() / job.train.parallel.pp;
+  l.capacity = job.cluster.node.gpu.visible_memory;
+  for (ModelRole const& r : model_roles(job.algorithm)) {
+    add_state_lines(l.lines, job, r, stage);
+    add_compute_lines(l.lines, job, r, stage);
+  }
+  if (has_rollout(job.algorithm)) add_engine_lines(l.lines, job, process);
+  add_process_lines(l.lines, job, process);
+  add_refit_buffer(l, job, process);
+  return l;
+}
+
+std::string class_name(int first, int count, int pp) {
+  if (pp == 1) return "rank";
+  if (count == 1) return fmt::format("stage {}", first);
+  return fmt::format("stages {}-{}", first, first + count - 1);
+}
+
+}  // namespace
+
+std::string_view name_of(MemoryCategory c) {
+  switch (c) {
+    case MemoryCategory::weights:
+      return "weights";
+    case MemoryCategory::gradients:
+      return "gradients";
+    case MemoryCategory::master_weights:
+      return "master_weights";
+    case MemoryCategory::optimizer_states:
+      return "optimizer_states";
+    case MemoryCategory::activations:
+      return "activations";
+    case MemoryCategory::logits:
+      return "logits";
+    case MemoryCategory::gather_buffers:
+      return "gather_buffers";
+    case MemoryCategory::kv_pages:
+      return "kv_pages";
+    case MemoryCategory::cuda_graphs:
+      return "cuda_graphs";
+    case MemoryCategory::nccl_buffers:
+      return "nccl_buffers";
+    case MemoryCategory::cuda_context:
+      return "cuda_context";
+    case MemoryCategory::engine_residue:
+      return "engine_residue";
+  }
+  throw std::logic_error("no such MemoryCategory");
+}
+
+void add_line(std::vector<LedgerLine>& lines, LineText const& text, Bytes amount,
+              std::vector<Phase> const& phases) {
+  if (!(amount.value > 0)) return;
+  LedgerLine line;
+  line.role = text.role;
+  line.category = text.category;
+  line.bytes = amount;
+  line.phases = phases;
+  line.formula = text.formula;
+  line.name = text.name;
+  lines.push_back(line);
+}
+
+void add_line(std::vector<LedgerLine>& lines, Job const& job, LineText const& text, Bytes amount,
+              Residency const& where) {
+  std::vector<Phase> const all = step_phases(job);
+  auto const add = [&](std::vector<Phase> const& phases, bool host) {
+    if (phases.empty()) return;
+    std::size_t const before = lines.size();
+    add_line(lines, text, amount, phases == all ? std::vector<Phase>{} : phases);
+    if (lines.size() > before) lines.back().host = host;
+  };
+  add(where.gpu, false);
+  add(where.host, true);
+}
+
+Architecture const& architecture_of(Job const& job, Role role) {
+  if (role == Role::critic && job.critic) return *job.critic;
+  if (role == Role::reward && job.reward_model) return *job.reward_model;
+  return job.model;
+}
+
+std::string grouped(double n) {
+  std::string digits = fmt::format("{:.0f}", n);
+  std::size_t const sign = digits.front() == '-' ? 1 : 0;
+  for (std::size_t i = digits.size(); i > sign + 3;) {
+    i -= 3;
+    digits.insert(i, ",");
+  }
+  return digits;
+}
+
+std::vector<RankLedger> memory_ledger(Job const& job, ProcessMemory const& process) {
+  std::vector<RankLedger> ledgers;
+  std::vector<int> stages;
+  for (int stage = 0; stage < job.train.parallel.pp; ++stage) {
+    RankLedger l = stage_ledger(job, stage, process);
+    if (!ledgers.empty() && same(ledgers.back().lines, l.lines)) {
+      ledgers.back().ranks += l.ranks;
+      ++stages.back();
+    } else {
+      ledgers.push_back(std::move(l));
+      stages.push_back(1);
+    }
+  }
+  for (std::size_t i = 0; i < ledgers.size(); ++i) {
+    ledgers[i].name = class_name(ledgers[i].pipeline_stage, stages[i], job.train.parallel.pp);
+  }
+  return ledgers;
+}
+
+Bytes total(RankLedger const& l, Phase phase, bool host) {
+  Bytes sum;
+  for (LedgerLine const& line : l.lines) {
+    if (line.host == host && present(line, phase)) sum += line.bytes;
+  }
+  return sum;
+}
+
+Bytes category_total(RankLedger const& l, Phase phase, MemoryCategory c) {
+  Bytes sum;
+  for (LedgerLine const& line : l.lines) {
+    if (!line.host && line.category == c && present(line, phase)) sum += line.bytes;
+  }
+  return sum;
+}
+
+std::vector<Phase> named_phases(RankLedger const& l) {
+  std::vector<Phase> named;
+  for (Phase p : every_phase) {
+    bool const used = std::any_of(l.lines.begin(), l.lines.end(),
+                                  [p](LedgerLine const& line) { return contains(line.phases, p); });
+    if (used) named.push_back(p);
+  }
+  if (named.empty()) named.push_back(Phase::update_actor);
+  return named;
+}
+
+MemoryPeak peak(RankLedger const& l, bool host) {
+  std::vector<Phase> const phases = named_phases(l);
+  MemoryPeak best{phases.front(), total(l, phases.front(), host)};
+  for (Phase p : phases) {
+    Bytes const sum = total(l, p, host);
+    if (sum > best.bytes) best = {p, sum};
+  }
+  return best;
+}
+
+Bytes host_total(std::vector<RankLedger> const& ledgers, ClusterSpec const& c, Phase phase) {
+  // Ranks are numbered class by class; a node takes node.gpus of them in turn.
+  Bytes fullest;
+  std::size_t current = 0;
+  int left = ledgers.front().ranks;
+  for (int node = 0; node < c.nodes; ++node) {
+    Bytes sum;
+    for (int room = c.node.gpus; room > 0 && current < ledgers.size();) {
+      int const taken = std::min(room, left);
+      sum += taken * total(ledgers[current], phase, true);
+      room -= taken;
+      left -= taken;
+      if (left == 0 && ++current < ledgers.size()) left = ledgers[current].ranks;
+    }
+    fullest = max(fullest, sum);
+  }
+  return fullest;
+}
+
+MemoryPeak host_peak(std::vector<RankLedger> const& ledgers, ClusterSpec const& c) {
+  std::vector<Phase> const phases = named_phases(ledgers.front());
+  MemoryPeak best{phases.front(), host_total(ledgers, c, phases.front())};
+  for (Phase p : phases) {
+    Bytes const sum = host_total(ledgers, c, p);
+    if (sum > best.bytes) best = {p, sum};
+  }
+  return best;
+}
+
+std::int64_t kv_blocks(Job const& job) {
+  Bytes const budget =
+      kv_budget(job.model, job.rollout, job.cluster.node.gpu.visible_memory, process_memory());
+  return static_cast<std::int64_t>(std::floor(budget / kv_page(job.model, job.rollout)));
+}
+
+}  // namespace rollcast

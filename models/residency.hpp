@@ -1,0 +1,32 @@
+// Where each part of a model lives in each phase: GPU, host memory, both or neither.
+//
+// TrainerOptions::offload holds a part on the host throughout (the optimizer steps there; ZeRO-3 and FSDP
+// gather layers from there; without ZeRO-3 parameters still come to the GPU for the phases that use them).
+// FrameworkOptions::*_offload moves parts out between the phases of a colocated run, as NeMo-RL does: trainer
+// weights leave the GPU for wake, generate, sleep and score; master weights and optimizer states are there
+// only in the update, and so is Megatron's otherwise persistent gradient buffer; a reference on the host
+// takes the place of the actor's weights for its phase.
+#pragma once
+
+#include <vector>
+
+#include "models/job.hpp"
+#include "models/roles.hpp"
+
+namespace rollcast {
+
+struct Residency {
+  std::vector<Phase> gpu;
+  std::vector<Phase> host;
+};
+
+Residency weights_residency(Job const& job, ModelRole const& r);
+Residency gradients_residency(Job const& job, ModelRole const& r);
+Residency optimizer_residency(Job const& job, ModelRole const& r);
+
+// Phases in which the engine's weights, its KV pages are on the GPU: all when the step has no sleep (or
+// sleep_level is 0); else wake, generate, sleep, and for weights weight_sync.
+std::vector<Phase> engine_weight_phases(Job const& job);
+std::vector<Phase> engine_kv_phases(Job const& job);
+
+}  // namespace rollcast

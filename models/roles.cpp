@@ -1,0 +1,105 @@
+#include "models/roles.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace rollcast {
+
+std::string_view name_of(Role r) {
+  switch (r) {
+    case Role::actor:
+      return "actor";
+    case Role::critic:
+      return "critic";
+    case Role::reference:
+      return "reference";
+    case Role::reward:
+      return "reward";
+    case Role::rollout:
+      return "rollout";
+    case Role::process:
+      return "process";
+  }
+  throw std::logic_error("no such Role");
+}
+
+std::vector<ModelRole> model_roles(Algorithm const& a) {
+  ModelRole const actor{Role::actor, true, false};
+  ModelRole const critic{Role::critic, true, false};
+  ModelRole const reference{Role::reference, false, a.adapter.has_value()};
+  ModelRole const reward{Role::reward, false, false};
+  switch (a.kind) {
+    case AlgorithmKind::sft:
+      return {actor};
+    case AlgorithmKind::dpo:
+      return {actor, reference};
+    case AlgorithmKind::ppo:
+      return {actor, critic, reference, reward};
+    case AlgorithmKind::grpo:
+      if (a.kl_reference) return {actor, reference};
+      return {actor};
+  }
+  throw std::logic_error("no such AlgorithmKind");
+}
+
+bool has_rollout(Algorithm const& a) { return a.kind == AlgorithmKind::ppo || a.kind == AlgorithmKind::grpo; }
+
+std::vector<Phase> step_phases(Job const& job) {
+  if (job.algorithm.kind == AlgorithmKind::sft) return {Phase::update_actor};
+  if (job.algorithm.kind == AlgorithmKind::dpo) return {Phase::reference, Phase::update_actor};
+  std::vector<Phase> order = job.framework.order;
+  if (order.empty()) {
+    order = {Phase::generate,     Phase::sleep,       Phase::score,     Phase::old_logprob,
+             Phase::reference,    Phase::values,      Phase::advantage, Phase::update_critic,
+             Phase::update_actor, Phase::weight_sync, Phase::wake};
+  }
+  bool const ppo = job.algorithm.kind == AlgorithmKind::ppo;
+  if (!ppo) order = without(order, {Phase::values, Phase::update_critic});
+  if (!ppo && !job.algorithm.kl_reference) order = without(order, {Phase::reference});
+  return order;
+}
+
+std::vector<Phase> forward_phases(Job const& job, ModelRole const& r) {
+  std::vector<Phase> const phases = step_phases(job);
+  switch (r.role) {
+    case Role::actor:
+      return only(phases, {Phase::old_logprob});
+    case Role::critic:
+      return only(phases, {Phase::values});
+    case Role::reference:
+      return only(phases, {Phase::reference});
+    case Role::reward:
+      return only(phases, {Phase::score});
+    case Role::rollout:
+    case Role::process:
+      return {};
+  }
+  throw std::logic_error("no such Role");
+}
+
+std::vector<Phase> update_phases(Job const& job, ModelRole const& r) {
+  if (!r.trained) return {};
+  return only(step_phases(job), {r.role == Role::critic ? Phase::update_critic : Phase::update_actor});
+}
+
+bool contains(std::vector<Phase> const& phases, Phase p) {
+  return std::find(phases.begin(), phases.end(), p) != phases.end();
+}
+
+std::vector<Phase> without(std::vector<Phase> const& phases, std::vector<Phase> const& removed) {
+  std::vector<Phase> out;
+  for (Phase p : phases) {
+    if (!contains(removed, p)) out.push_back(p);
+  }
+  return out;
+}
+
+std::vector<Phase> only(std::vector<Phase> const& phases, std::vector<Phase> const& kept) {
+  std::vector<Phase> out;
+  for (Phase p : phases) {
+    if (contains(kept, p)) out.push_back(p);
+  }
+  return out;
+}
+
+}  // namespace rollcast

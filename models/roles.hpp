@@ -1,0 +1,41 @@
+// Which models an algorithm keeps, and who computes in which phase.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "models/job.hpp"
+
+namespace rollcast {
+
+// process: what belongs to a program rather than to a model (CUDA context, communicators).
+enum class Role { actor, critic, reference, reward, rollout, process };
+std::string_view name_of(Role r);
+
+struct ModelRole {
+  Role role = Role::actor;
+  bool trained = false;
+  // The reference of an adapter run is the base model with the adapter switched off: no weights of its own.
+  bool shares_actor_weights = false;
+};
+
+// sft: actor. dpo: actor and frozen reference. ppo: actor and critic trained, reference and reward frozen.
+// grpo: actor, and a frozen reference with kl_reference. The rollout engine is not among them.
+std::vector<ModelRole> model_roles(Algorithm const& a);
+
+// Whether the job generates: ppo and grpo.
+bool has_rollout(Algorithm const& a);
+
+// Phases of one step in order: those of framework.order that this algorithm has; without an order, or for sft
+// and dpo, the algorithm's own ({reference,} update_actor).
+std::vector<Phase> step_phases(Job const& job);
+
+// Phases in which the model of a role runs forward or backward, as far as the step has them.
+std::vector<Phase> forward_phases(Job const& job, ModelRole const& r);
+std::vector<Phase> update_phases(Job const& job, ModelRole const& r);
+
+bool contains(std::vector<Phase> const& phases, Phase p);
+std::vector<Phase> without(std::vector<Phase> const& phases, std::vector<Phase> const& removed);
+std::vector<Phase> only(std::vector<Phase> const& phases, std::vector<Phase> const& kept);
+
+}  // namespace rollcast

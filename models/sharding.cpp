@@ -1,0 +1,108 @@
+#include "models/sharding.hpp"
+
+#include <algorithm>
+
+#include "models/adapter.hpp"
+
+namespace rollcast {
+namespace {
+
+std::int64_t divide_up(std::int64_t n, std::int64_t parts) { return (n + parts - 1) / parts; }
+
+std::int64_t cut_rows(Tensor const& t, Architecture const& a, int tp) {
+  if (!t.kv) return divide_up(t.rows, tp);
+  return t.rows / a.kv_heads * divide_up(a.kv_heads, tp);
+}
+
+std::int64_t local_copies(Tensor const& t, int ep) { return t.expert ? divide_up(t.copies, ep) : t.copies; }
+
+// The pair follows its layer: the factor on the cut side is cut, the other one whole.
+std::int64_t adapter_shard(Adapter const& adapter, Tensor const& t, Architecture const& a,
+                           Parallel const& p) {
+  if (!is_target(adapter, t)) return 0;
+  std::int64_t const rows = t.split == Split::rows ? cut_rows(t, a, p.tp) : t.rows;
+  std::int64_t const columns = t.split == Split::columns ? divide_up(t.columns, p.tp) : t.columns;
+  return adapter.rank * (rows + columns) * local_copies(t, p.ep);
+}
+
+bool is_input(Tensor const& t) { return t.name.starts_with("embed_") || t.name.starts_with("project_in"); }
+
+bool is_head(Tensor const& t) { return t.name.starts_with("lm_head"); }
+
+}  // namespace
+
+std::int64_t shard_count(Tensor const& t, Architecture const& a, Parallel const& p) {
+  std::int64_t const copies = local_copies(t, p.ep);
+  switch (t.split) {
+    case Split::replicated:
+      return t.rows * t.columns * copies;
+    case Split::rows:
+      return cut_rows(t, a, p.tp) * t.columns * copies;
+    case Split::columns:
+      return t.rows * divide_up(t.columns, p.tp) * copies;
+    case Split::vocab:
+      return divide_up(t.rows, p.tp) * t.columns * copies;
+  }
+  return 0;
+}
+
+std::vector<Tensor> layer_tensors(Architecture const& a, Stage const& s) {
+  std::vector<Tensor> all;
+  for (int layer = s.first_layer; layer < s.first_layer + s.layers; ++layer) {
+    for (Tensor& t : layer_tensors(a, layer)) all.push_back(std::move(t));
+  }
+  return all;
+}
+
+std::vector<Tensor> outer_tensors(Architecture const& a, Stage const& s, Head head) {
+  std::vector<Tensor> held;
+  for (Tensor const& t : outer_tensors(a)) {
+    bool const wanted =
+        is_input(t) ? s.has_embedding : s.has_lm_head && (!is_head(t) || head == Head::vocabulary);
+    if (wanted) held.push_back(t);
+    bool const copy = a.tied_embeddings && t.name == "embed_tokens.weight" && head == Head::vocabulary;
+    if (copy && s.has_lm_head && !s.has_embedding) held.push_back(t);
+  }
+  if (head == Head::scalar && s.has_lm_head) {
+    Tensor score;
+    score.name = "score.weight";
+    score.rows = 1;
+    score.columns = a.hidden;
+    score.matmul = true;
+    held.push_back(score);
+  }
+  return held;
+}
+
+RankParameters rank_parameters(Architecture const& a, Stage const& s, Head head, Parallel const& p,
+                               std::optional<Adapter> const& adapter) {
+  RankParameters sum;
+  for (int layer = s.first_layer; layer < s.first_layer + s.layers; ++layer) {
+    double in_layer = 0;
+    for (Tensor const& t : layer_tensors(a, layer)) {
+      auto const n = static_cast<double>(shard_count(t, a, p));
+      in_layer += n;
+      (t.expert ? sum.experts : sum.dense) += n;
+      if (!adapter) continue;
+      auto const extra = static_cast<double>(adapter_shard(*adapter, t, a, p));
+      (t.expert ? sum.adapter_experts : sum.adapter_dense) += extra;
+      if (!is_quantized(*adapter, t)) continue;
+      (t.expert ? sum.quantized_experts : sum.quantized_dense) += n;
+      sum.largest_quantized = std::max(sum.largest_quantized, n / static_cast<double>(local_copies(t, p.ep)));
+    }
+    sum.largest_layer = std::max(sum.largest_layer, in_layer);
+  }
+  for (Tensor const& t : outer_tensors(a, s, head)) {
+    auto const n = static_cast<double>(shard_count(t, a, p));
+    sum.outer += n;
+    sum.largest_outer = std::max(sum.largest_outer, n);
+  }
+  sum.dense += sum.outer;
+  return sum;
+}
+
+int shard_ranks(Job const& job) { return data_parallel(job) * job.train.parallel.cp; }
+
+int expert_shard_ranks(Job const& job) { return std::max(1, shard_ranks(job) / job.train.parallel.ep); }
+
+}  // namespace rollcast

@@ -1,0 +1,51 @@
+// Which parameters one rank holds, counted from the tensor lists: tensor, pipeline and expert parallelism.
+// What data parallelism cuts further is state_bytes.hpp's business.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "models/architecture.hpp"
+#include "models/job.hpp"
+#include "models/training.hpp"
+
+namespace rollcast {
+
+// What stands on top of the trunk: lm_head, or one value per token (critic and reward model: [1, hidden]).
+enum class Head { vocabulary, scalar };
+
+// Elements of a tensor on one rank: the cut side divided by tp, rounded up; k and v by whole heads, at least
+// one per rank; experts divided by ep and their matrices by tp; replicated tensors whole.
+std::int64_t shard_count(Tensor const& t, Architecture const& a, Parallel const& p);
+
+// Tensors of one pipeline stage. The first stage holds embedding and positions, the last final norm and head.
+// With tied embeddings and more than one stage the last stage holds its own copy of the embedding as its
+// head.
+std::vector<Tensor> layer_tensors(Architecture const& a, Stage const& s);
+std::vector<Tensor> outer_tensors(Architecture const& a, Stage const& s, Head head);
+
+// Parameters on one rank of a stage. Experts apart: their data-parallel group is ep times smaller.
+struct RankParameters {
+  double dense = 0;
+  double experts = 0;
+  double quantized_dense = 0;  // of dense, kept in 4 bits
+  double quantized_experts = 0;
+  double adapter_dense = 0;
+  double adapter_experts = 0;
+  double largest_layer = 0;      // of the stage
+  double largest_quantized = 0;  // single tensor
+  double outer = 0;              // embedding, final norm, head; part of dense
+  double largest_outer = 0;
+
+  double total() const { return dense + experts; }
+};
+RankParameters rank_parameters(Architecture const& a, Stage const& s, Head head, Parallel const& p,
+                               std::optional<Adapter> const& adapter);
+
+// Ranks over which ZeRO cuts dense and expert parameters: all that share them, context-parallel ranks
+// included (Megatron's and FSDP's shard group).
+int shard_ranks(Job const& job);
+int expert_shard_ranks(Job const& job);
+
+}  // namespace rollcast

@@ -1,0 +1,85 @@
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "models/adapter.hpp"
+#include "models/ledger_lines.hpp"
+#include "models/sharding.hpp"
+#include "models/state_bytes.hpp"
+
+namespace rollcast {
+namespace {
+
+struct Counts {
+  double dense = 0;
+  double experts = 0;
+  int dense_ranks = 1;
+  int expert_ranks = 1;
+
+  double held(bool cut) const { return cut ? dense / dense_ranks + experts / expert_ranks : dense + experts; }
+};
+
+std::string divided(double n, int ranks) {
+  return ranks > 1 ? fmt::format("{} / {} ranks", grouped(n), ranks) : grouped(n);
+}
+
+std::string text(Counts const& c, bool cut) {
+  std::string const dense = divided(c.dense, cut ? c.dense_ranks : 1);
+  if (!(c.experts > 0)) return dense;
+  return fmt::format("({} + {} in experts)", dense, divided(c.experts, cut ? c.expert_ranks : 1));
+}
+
+std::string product(Counts const& c, bool cut, Bytes each) {
+  return fmt::format("{} x {:g} B", text(c, cut), each.value);
+}
+
+void add_trained(std::vector<LedgerLine>& lines, Job const& job, ModelRole const& r, Counts const& c,
+                 std::string const& name) {
+  StateBytes const each = trained_bytes_per_parameter(job.train);
+  int const zero = zero_stage(job.train);
+  auto const add = [&](MemoryCategory category, Bytes per_parameter, bool cut, Residency const& where) {
+    add_line(lines, job, {r.role, category, name, product(c, cut, per_parameter)},
+             per_parameter * c.held(cut), where);
+  };
+  Residency const weights = weights_residency(job, r);
+  Residency const optimizer = optimizer_residency(job, r);
+  // FSDP2's master weights are the sharded parameters themselves.
+  Residency const master = job.train.kind == TrainerKind::fsdp2 ? weights : optimizer;
+  add(MemoryCategory::weights, each.weights, zero >= 3, weights);
+  add(MemoryCategory::gradients, each.gradients, zero >= 2, gradients_residency(job, r));
+  add(MemoryCategory::master_weights, each.master_weights, zero >= 1, master);
+  add(MemoryCategory::optimizer_states, each.optimizer_states, zero >= 1, optimizer);
+}
+
+void add_frozen(std::vector<LedgerLine>& lines, Job const& job, ModelRole const& r, Counts const& c,
+                std::string const& name, Bytes each) {
+  bool const cut = zero_stage(job.train) >= 3;
+  add_line(lines, job, {r.role, MemoryCategory::weights, name, product(c, cut, each)}, each * c.held(cut),
+           weights_residency(job, r));
+}
+
+}  // namespace
+
+void add_state_lines(std::vector<LedgerLine>& lines, Job const& job, ModelRole const& r, int stage) {
+  if (r.shares_actor_weights) return;
+  Architecture const& a = architecture_of(job, r.role);
+  Head const head = r.role == Role::critic || r.role == Role::reward ? Head::scalar : Head::vocabulary;
+  std::optional<Adapter> const adapter = r.trained ? job.algorithm.adapter : std::nullopt;
+  Stage const s = pipeline_stages(a, job.train.parallel.pp)[static_cast<std::size_t>(stage)];
+  RankParameters const n = rank_parameters(a, s, head, job.train.parallel, adapter);
+  int const dense_ranks = shard_ranks(job);
+  int const expert_ranks = expert_shard_ranks(job);
+  auto const counts = [&](double dense, double experts) {
+    return Counts{dense, experts, dense_ranks, expert_ranks};
+  };
+  if (r.trained && !adapter) return add_trained(lines, job, r, counts(n.dense, n.experts), "model");
+  Bytes const plain = size_of(job.train.weights);
+  add_frozen(lines, job, r, counts(n.dense - n.quantized_dense, n.experts - n.quantized_experts),
+             adapter ? "base" : "model", plain);
+  if (!adapter) return;
+  add_frozen(lines, job, r, counts(n.quantized_dense, n.quantized_experts), "base in 4 bits",
+             quantized_bytes_per_weight(*adapter));
+  add_trained(lines, job, r, counts(n.adapter_dense, n.adapter_experts), "adapter");
+}
+
+}  // namespace rollcast

@@ -1,0 +1,86 @@
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "reports/memory_report.hpp"
+
+namespace rollcast {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int schema = 1;
+
+std::int64_t whole(Bytes b) { return std::llround(b.value); }
+
+Json names(std::vector<Phase> const& phases) {
+  Json out = Json::array();
+  for (Phase p : phases) out.push_back(name_of(p));
+  return out;
+}
+
+Json phase_json(RankLedger const& l, Phase p) {
+  Json categories = Json::object();
+  for (LedgerLine const& line : l.lines) {
+    if (Bytes const sum = category_total(l, p, line.category); sum.value > 0) {
+      categories[std::string(name_of(line.category))] = whole(sum);
+    }
+  }
+  return {{"name", name_of(p)},
+          {"bytes", whole(total(l, p))},
+          {"host_bytes", whole(total(l, p, true))},
+          {"categories", categories}};
+}
+
+Json line_json(LedgerLine const& line) {
+  return {{"name", line.name},          {"role", name_of(line.role)}, {"category", name_of(line.category)},
+          {"bytes", whole(line.bytes)}, {"host", line.host},          {"phases", names(line.phases)},
+          {"formula", line.formula}};
+}
+
+Json class_json(RankLedger const& l, std::vector<Phase> const& phases) {
+  MemoryPeak const top = peak(l);
+  Json table = Json::array();
+  for (Phase p : phases) table.push_back(phase_json(l, p));
+  Json lines = Json::array();
+  for (LedgerLine const& line : l.lines) lines.push_back(line_json(line));
+  return {{"name", l.name},
+          {"pipeline_stage", l.pipeline_stage},
+          {"ranks", l.ranks},
+          {"capacity_bytes", whole(l.capacity)},
+          {"peak_bytes", whole(top.bytes)},
+          {"peak_phase", name_of(top.phase)},
+          {"headroom_bytes", whole(l.capacity - top.bytes)},
+          {"host_peak_bytes", whole(peak(l, true).bytes)},
+          {"phases", table},
+          {"lines", lines}};
+}
+
+Json kv_json(std::optional<KvForecast> const& kv) {
+  if (!kv) return nullptr;
+  return {{"blocks", kv->blocks},
+          {"block_tokens", kv->block_tokens},
+          {"tokens", kv->blocks * kv->block_tokens},
+          {"bytes_per_token", whole(kv->bytes_per_token)}};
+}
+
+}  // namespace
+
+std::string memory_json(MemoryForecast const& f) {
+  MemoryVerdict const verdict = memory_verdict(f);
+  Json classes = Json::array();
+  for (RankLedger const& l : f.ledgers) classes.push_back(class_json(l, f.phases));
+  MemoryPeak const host = host_peak(f.ledgers, f.cluster);
+  Json const out = {{"schema", schema},
+                    {"scenario", f.scenario},
+                    {"fits", verdict.fits},
+                    {"verdict", verdict.sentence},
+                    {"classes", classes},
+                    {"kv", kv_json(f.kv)},
+                    {"host",
+                     {{"capacity_bytes", whole(f.cluster.node.host_memory)},
+                      {"peak_bytes", whole(host.bytes)},
+                      {"peak_phase", name_of(host.phase)}}}};
+  return out.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+}  // namespace rollcast

@@ -1,0 +1,174 @@
+#include "reports/memory_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "models/activations.hpp"
+#include "models/roles.hpp"
+
+namespace rollcast {
+namespace {
+
+using Category = MemoryCategory;
+
+struct Column {
+  Category category;
+  char const* heading;
+};
+constexpr std::array<Column, 12> columns = {{{Category::weights, "weights"},
+                                             {Category::gradients, "grads"},
+                                             {Category::master_weights, "master"},
+                                             {Category::optimizer_states, "optim"},
+                                             {Category::activations, "activ"},
+                                             {Category::logits, "logits"},
+                                             {Category::gather_buffers, "buffers"},
+                                             {Category::kv_pages, "kv"},
+                                             {Category::cuda_graphs, "graphs"},
+                                             {Category::nccl_buffers, "nccl"},
+                                             {Category::cuda_context, "context"},
+                                             {Category::engine_residue, "residue"}}};
+
+std::string gib(Bytes b) { return b.value > 0 ? fmt::format("{:.2f}", b / GiB(1)) : "-"; }
+
+RankLedger const& fullest(MemoryForecast const& f) {
+  return *std::max_element(f.ledgers.begin(), f.ledgers.end(), [](RankLedger const& a, RankLedger const& b) {
+    return peak(a).bytes < peak(b).bytes;
+  });
+}
+
+std::string class_title(RankLedger const& l) {
+  std::string const who = l.name == "rank" ? "Each GPU" : fmt::format("Each GPU of {}", l.name);
+  return fmt::format("{} ({} {}, {} visible)", who, l.ranks, l.ranks == 1 ? "rank" : "ranks",
+                     format(l.capacity));
+}
+
+std::string table(RankLedger const& l, std::vector<Phase> const& phases) {
+  std::vector<Column> used;
+  for (Column const& c : columns) {
+    bool const any = std::any_of(l.lines.begin(), l.lines.end(), [&](LedgerLine const& line) {
+      return !line.host && line.category == c.category;
+    });
+    if (any) used.push_back(c);
+  }
+  std::string out = fmt::format("  {:<14}", "GiB");
+  for (Column const& c : used) out += fmt::format("{:>8}", c.heading);
+  out += fmt::format("{:>9}{:>9}\n", "total", "free");
+  for (Phase p : phases) {
+    out += fmt::format("  {:<14}", name_of(p));
+    for (Column const& c : used) out += fmt::format("{:>8}", gib(category_total(l, p, c.category)));
+    Bytes const sum = total(l, p);
+    out += fmt::format("{:>9}{:>9.2f}\n", gib(sum), (l.capacity - sum) / GiB(1));
+  }
+  return out;
+}
+
+std::string phase_list(LedgerLine const& line) {
+  if (line.phases.empty()) return "always";
+  std::string out;
+  for (Phase p : line.phases) out += (out.empty() ? "" : ", ") + std::string(name_of(p));
+  return out;
+}
+
+std::string lines_of(RankLedger const& l, bool host) {
+  std::string out;
+  for (LedgerLine const& line : l.lines) {
+    if (line.host != host) continue;
+    std::string const what = fmt::format("{} {} ({})", name_of(line.role), name_of(line.category), line.name);
+    out += fmt::format("  {:>8}  {:<48}  {}\n            = {}\n", gib(line.bytes), what, phase_list(line),
+                       line.formula);
+  }
+  return out;
+}
+
+std::string class_text(RankLedger const& l, std::vector<Phase> const& phases) {
+  MemoryPeak const top = peak(l);
+  std::string out = fmt::format("{}\n{}", class_title(l), table(l, phases));
+  out += fmt::format("  peak {} in {}, {} {}\n", format(top.bytes), name_of(top.phase),
+                     top.bytes > l.capacity ? "over by" : "headroom",
+                     format(top.bytes > l.capacity ? top.bytes - l.capacity : l.capacity - top.bytes));
+  out += "  lines, GiB\n" + lines_of(l, false);
+  std::string const host = lines_of(l, true);
+  if (!host.empty()) out += "  on the host, GiB\n" + host;
+  return out + '\n';
+}
+
+std::string kv_text(KvForecast const& kv) {
+  if (kv.blocks <= 0) return {};
+  return fmt::format(
+      "KV cache of one engine: {} pages of {} tokens = {} tokens, {:.0f} B per token and rank.\n", kv.blocks,
+      kv.block_tokens, kv.blocks * kv.block_tokens, kv.bytes_per_token.value);
+}
+
+// A refusal to start, or nothing.
+std::string engine_refusal(KvForecast const& kv) {
+  if (kv.blocks <= 0) {
+    return fmt::format(
+        "Does not fit: the rollout engine refuses to start, it lacks {} of memory for a first KV page; raise "
+        "gpu_memory_utilization or the rollout's tp.",
+        format(max(bytes(1), kv.block_tokens * kv.bytes_per_token - kv.budget)));
+  }
+  if (kv.blocks * kv.block_tokens >= kv.longest_sequence) return {};
+  return fmt::format(
+      "Does not fit: the rollout engine refuses to start, its KV cache holds {} tokens and one sequence may "
+      "have {}; "
+      "raise gpu_memory_utilization or the rollout's tp.",
+      kv.blocks * kv.block_tokens, kv.longest_sequence);
+}
+
+}  // namespace
+
+MemoryForecast forecast_memory(Scenario const& s) {
+  MemoryForecast f;
+  f.scenario = s.name;
+  f.cluster = s.job.cluster;
+  f.phases = step_phases(s.job);
+  f.ledgers = memory_ledger(s.job);
+  if (!has_rollout(s.job.algorithm)) return f;
+  KvForecast kv;
+  kv.blocks = kv_blocks(s.job);
+  kv.block_tokens = s.job.rollout.block_size;
+  kv.bytes_per_token = kv_bytes_per_token(s.job.model, s.job.rollout);
+  kv.budget = kv_budget(s.job.model, s.job.rollout, s.job.cluster.node.gpu.visible_memory, process_memory());
+  kv.longest_sequence = longest_sequence(s.job);
+  f.kv = kv;
+  return f;
+}
+
+MemoryVerdict memory_verdict(MemoryForecast const& f) {
+  if (f.kv) {
+    if (std::string const refusal = engine_refusal(*f.kv); !refusal.empty()) return {false, refusal};
+  }
+  RankLedger const& l = fullest(f);
+  MemoryPeak const top = peak(l);
+  std::string const who = l.name == "rank" ? "a GPU" : "a GPU of " + l.name;
+  if (top.bytes > l.capacity) {
+    return {false, fmt::format("Does not fit: {} needs {} in {}, {} more than the {} that a process sees.",
+                               who, format(top.bytes), name_of(top.phase), format(top.bytes - l.capacity),
+                               format(l.capacity))};
+  }
+  MemoryPeak const host = host_peak(f.ledgers, f.cluster);
+  if (host.bytes > f.cluster.node.host_memory) {
+    return {false,
+            fmt::format("Does not fit: a node needs {} of host memory in {}, {} more than its {}.",
+                        format(host.bytes), name_of(host.phase),
+                        format(host.bytes - f.cluster.node.host_memory), format(f.cluster.node.host_memory))};
+  }
+  return {true, fmt::format("Fits: {} peaks at {} in {}, {} below the {} that a process sees.", who,
+                            format(top.bytes), name_of(top.phase), format(l.capacity - top.bytes),
+                            format(l.capacity))};
+}
+
+std::string memory_text(MemoryForecast const& f) {
+  std::string out = memory_verdict(f).sentence + "\n\n";
+  for (RankLedger const& l : f.ledgers) out += class_text(l, f.phases);
+  if (f.kv) out += kv_text(*f.kv);
+  MemoryPeak const host = host_peak(f.ledgers, f.cluster);
+  out += fmt::format("Host memory of the fullest node: {} of {}{}.\n", format(host.bytes),
+                     format(f.cluster.node.host_memory),
+                     host.bytes.value > 0 ? fmt::format(" in {}", name_of(host.phase)) : "");
+  return out;
+}
+
+}  // namespace rollcast

@@ -1,0 +1,52 @@
+// The memory ledger of a scenario as a verdict, tables and JSON.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/ledger.hpp"
+#include "scenarios/scenario.hpp"
+
+namespace rollcast {
+
+// What the rollout engine's KV comes to; absent from sft and dpo.
+struct KvForecast {
+  std::int64_t blocks = 0;  // pages of one engine; 0 or less: it refuses to start
+  int block_tokens = 0;
+  Bytes bytes_per_token;  // on one rank
+  Bytes budget;           // on one rank; negative: what is missing
+  std::int64_t longest_sequence = 0;
+};
+
+struct MemoryForecast {
+  std::string scenario;
+  ClusterSpec cluster;
+  std::vector<Phase> phases;  // of one step, in order
+  std::vector<RankLedger> ledgers;
+  std::optional<KvForecast> kv;
+};
+
+MemoryForecast forecast_memory(Scenario const& s);
+
+// One sentence: whether it fits, by how much, in which phase. What stops a run first comes first: an engine
+// that refuses to start (no page, or too few for one sequence of the longest length), a GPU over its visible
+// memory, a node over its host memory.
+struct MemoryVerdict {
+  bool fits = true;
+  std::string sentence;
+};
+MemoryVerdict memory_verdict(MemoryForecast const& f);
+
+// Verdict, then per rank class a table of phases and categories in GiB, peak and headroom, every line with
+// its formula; then KV and host memory. Ends with a newline.
+std::string memory_text(MemoryForecast const& f);
+
+// Keys: schema, scenario, fits, verdict, classes [{name, pipeline_stage, ranks, capacity_bytes, peak_bytes,
+// peak_phase, headroom_bytes, host_peak_bytes, phases [{name, bytes, host_bytes, categories {...}}], lines
+// [{name, role, category, bytes, host, phases, formula}]}], kv {blocks, block_tokens, tokens,
+// bytes_per_token} or null, host {capacity_bytes, peak_bytes, peak_phase} of the fullest node. Bytes are
+// whole numbers; a line's phases are empty when it is always there.
+std::string memory_json(MemoryForecast const& f);
+
+}  // namespace rollcast

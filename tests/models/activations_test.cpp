@@ -1,0 +1,157 @@
+#include "models/activations.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/models/ledger_jobs.hpp"
+
+namespace rollcast {
+namespace {
+
+TrainerOptions cut(int tp, bool sequence_parallel) {
+  TrainerOptions t;
+  t.parallel.tp = tp;
+  t.sequence_parallel = sequence_parallel;
+  return t;
+}
+
+// GPT-3's shapes, as in the paper: h 12,288, 96 heads of 128, MLP of 4 h without gate.
+Architecture gpt3() {
+  Architecture a;
+  a.layers = 96;
+  a.hidden = 12288;
+  a.heads = 96;
+  a.kv_heads = 96;
+  a.head_dim = 128;
+  a.intermediate = 4 * 12288;
+  a.vocab = 51200;
+  a.gated_mlp = false;
+  return a;
+}
+
+// Korthikanti et al., equation 2 without its two dropout masks (2 of 34) and with flash attention's row sums
+// (4 B per head) for the 5 a s / h of the score matrix: 32 h + 4 x 96 B per token.
+TEST(Activations, PaperWithoutDropoutMasks) {
+  double const h = 12288;
+  Bytes const kept = kept_activations(gpt3(), 0, cut(1, false), Recompute::none, std::nullopt, 1000);
+  EXPECT_DOUBLE_EQ(kept.value, 1000 * (32 * h + 4 * 96));
+}
+
+// Equation 2 with t = 8: s b h (10 + 24 / t) less the masks, so 8 h + 24 h / 8 (+ row sums / 8); with
+// sequence parallelism (equation 4) all of it over 8.
+TEST(Activations, TensorAndSequenceParallelism) {
+  double const h = 12288;
+  EXPECT_DOUBLE_EQ(kept_activations(gpt3(), 0, cut(8, false), Recompute::none, std::nullopt, 1).value,
+                   8 * h + 24 * h / 8 + 4 * 96 / 8.0);
+  EXPECT_DOUBLE_EQ(kept_activations(gpt3(), 0, cut(8, true), Recompute::none, std::nullopt, 1).value,
+                   (32 * h + 4 * 96) / 8);
+}
+
+// Llama-3.1-8B: h 4096, q 4096, kv 1024, f 14336, 32 heads: 8 x 4096 + 4 x 4096 + 4 x 1024 + 4 x 32 + 6 x
+// 14336 = 32,768 + 16,384 + 4,096 + 128 + 86,016 = 139,392 B per token; selective 139,264; full 8,192.
+TEST(Activations, GroupedQueriesAndGatedMlp) {
+  Architecture const a = test::model("llama-3.1-8b");
+  auto const kept = [&](Recompute r) {
+    return kept_activations(a, 0, cut(1, false), r, std::nullopt, 1).value;
+  };
+  EXPECT_DOUBLE_EQ(kept(Recompute::none), 139'392);
+  EXPECT_DOUBLE_EQ(kept(Recompute::selective), 139'264);
+  EXPECT_DOUBLE_EQ(kept(Recompute::full), 8192);
+}
+
+// LoRA on q and v only: the input of gate and up (2 h = 8,192) and of down (2 f = 28,672) is read by frozen
+// layers alone: 139,392 - 36,864 = 102,528.
+TEST(Activations, FrozenLayersKeepNoInputs) {
+  Adapter adapter;
+  adapter.targets = {"q", "v"};
+  Architecture const a = test::model("llama-3.1-8b");
+  EXPECT_DOUBLE_EQ(kept_activations(a, 0, cut(1, false), Recompute::none, adapter, 1).value, 102'528);
+}
+
+// Qwen3-30B-A3B: h 2048, q 32 x 128 = 4096, kv 4 x 128 = 512, head norms keep their inputs (2 q + 2 kv), 8 of
+// 128 experts of 768. 8 h = 16,384; attention 4 x 4096 + 4 x 512 + 4 x 32 + 2 x (4096 + 512) = 27,776;
+// experts: inputs and outputs 2 x 2 x 8 x 2048 = 65,536, inside 6 x 8 x 768 = 36,864, router 4 x 128 = 512.
+// Sum 147,072.
+TEST(Activations, Experts) {
+  Architecture const a = test::model("qwen3-30b-a3b");
+  EXPECT_DOUBLE_EQ(kept_activations(a, 0, cut(1, false), Recompute::none, std::nullopt, 1).value, 147'072);
+}
+
+TEST(Activations, RecomputeNeverKeepsMore) {
+  for (Architecture const& a : builtin_catalog().architectures) {
+    for (int tp : {1, 2, 4, 8}) {
+      for (bool sp : {false, true}) {
+        for (int layer = 0; layer < a.layers; ++layer) {
+          auto const kept = [&](Recompute r) {
+            return kept_activations(a, layer, cut(tp, sp), r, std::nullopt, 4096).value;
+          };
+          EXPECT_LE(kept(Recompute::full), kept(Recompute::selective)) << a.name;
+          EXPECT_LE(kept(Recompute::selective), kept(Recompute::none)) << a.name;
+        }
+      }
+    }
+  }
+}
+
+// A public out-of-memory report (verl#2828): one fp32 copy of the logits of 24,576 tokens over 151,936
+// entries was asked for as 13.91 GiB.
+TEST(Activations, LogitsOfAReportedOom) {
+  TrainerOptions t;
+  Bytes const all = 24'576 * fp32_logits_bytes(test::model("qwen3-32b"), t, false);
+  double const one = all.value / fp32_logits_copies(t, false);
+  EXPECT_DOUBLE_EQ(one, 24'576.0 * 151'936 * 4);
+  EXPECT_NEAR(one / GiB(1).value, 13.91, 0.005);
+}
+
+TEST(Activations, LogitsCopies) {
+  TrainerOptions t;
+  EXPECT_EQ(fp32_logits_copies(t, true), 2);
+  t.kind = TrainerKind::fsdp2;
+  EXPECT_EQ(fp32_logits_copies(t, true), 3);
+  EXPECT_EQ(fp32_logits_copies(t, false), 2);
+  t.fused_cross_entropy = true;
+  EXPECT_EQ(fp32_logits_copies(t, true), 0);
+}
+
+// 1F1B: the first of four stages holds four micro-batches, the last one; never more than there are.
+TEST(Activations, InFlightMicroBatches) {
+  EXPECT_EQ(in_flight(0, 4, 32), 4);
+  EXPECT_EQ(in_flight(3, 4, 32), 1);
+  EXPECT_EQ(in_flight(0, 4, 2), 2);
+}
+
+// Sequences of 2,048 tokens; cp 2 halves them; a dpo pair is two.
+TEST(Activations, MicroBatchTokens) {
+  Job job = test::plain_job(test::model("llama-3.1-8b"), AlgorithmKind::sft, 8);
+  EXPECT_EQ(longest_sequence(job), 2048);
+  EXPECT_DOUBLE_EQ(micro_batch_tokens(job, 3), 6144);
+  job.train.parallel.cp = 2;
+  EXPECT_DOUBLE_EQ(micro_batch_tokens(job, 3), 3072);
+  job.algorithm.kind = AlgorithmKind::dpo;
+  EXPECT_DOUBLE_EQ(micro_batch_tokens(job, 3), 6144);
+  job.train.packing = true;
+  job.train.pack_tokens = 5000;
+  EXPECT_DOUBLE_EQ(micro_batch_tokens(job, 1), 5000);
+}
+
+// 512 samples over 8 replicas in micro-batches of 4: 16. Packed four at a time into 8,192 tokens (micro-batch
+// 1): 64 x 2,048 / 8,192 = 16.
+TEST(Activations, MicroBatchesPerStep) {
+  Job job = test::plain_job(test::model("llama-3.1-8b"), AlgorithmKind::sft, 8);
+  job.train.micro_batch = 4;
+  EXPECT_EQ(micro_batches_per_step(job), 16);
+  job.train.micro_batch = 1;
+  job.train.packing = true;
+  job.train.pack_tokens = 8192;
+  EXPECT_EQ(micro_batches_per_step(job), 16);
+}
+
+TEST(Activations, UnboundedLengthsFallBackToTheContext) {
+  Job job = test::plain_job(test::model("llama-3.1-8b"), AlgorithmKind::grpo, 8);
+  job.workload.response_tokens.shape = LogNormalLength{6, 1, 0};
+  EXPECT_EQ(longest_sequence(job), job.model.max_context);
+  job.rollout.max_model_len = 9000;
+  EXPECT_EQ(longest_sequence(job), 9000);
+}
+
+}  // namespace
+}  // namespace rollcast
