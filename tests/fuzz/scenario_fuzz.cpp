@@ -1,4 +1,5 @@
-// libFuzzer entry: clang++ -fsanitize=fuzzer,address,undefined. The corpus to start from is scenarios/examples.
+// libFuzzer entry: clang++ -fsanitize=fuzzer,address,undefined. The corpus to start from is
+// scenarios/examples.
 #include "tests/fuzz/scenario_fuzz.hpp"
 
 #include <cstddef>

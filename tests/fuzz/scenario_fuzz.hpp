@@ -1,5 +1,5 @@
-// What must hold for any bytes given as a scenario file: it ends, and gives either a scenario or problems that can be
-// printed, each with something to say.
+// What must hold for any bytes given as a scenario file: it ends, and gives either a scenario or problems
+// that can be printed, each with something to say.
 #pragma once
 
 #include <stdexcept>

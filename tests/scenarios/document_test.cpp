@@ -97,9 +97,10 @@ TEST(Document, DeepNestingOfEveryStyleIsOneQuickProblem) {
   for (int i = 0; i < 1000; ++i) block += std::string(static_cast<std::size_t>(i), ' ') + "a:\n";
   for (std::string const& text :
        {repeated("[", 1000000), repeated("{", 1000000), repeated("{a: ", 250000), repeated("- ", 500000),
-        repeated("? ", 500000), block, repeated("[{", 400000), repeated("{[", 400000), repeated("!a ", 300000),
-        repeated("&a ", 300000), repeated("a: ", 300000), repeated("'", 1000000), repeated("\"", 999999),
-        repeated("[],", 300000), repeated("|\n", 400000), repeated("%", 1000000), repeated("a\n", 400000)}) {
+        repeated("? ", 500000), block, repeated("[{", 400000), repeated("{[", 400000),
+        repeated("!a ", 300000), repeated("&a ", 300000), repeated("a: ", 300000), repeated("'", 1000000),
+        repeated("\"", 999999), repeated("[],", 300000), repeated("|\n", 400000), repeated("%", 1000000),
+        repeated("a\n", 400000)}) {
     auto const start = std::chrono::steady_clock::now();
     Document const d = parse_document(text, "f.yaml");
     auto const seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -125,7 +126,10 @@ TEST(Document, RefusesBinaryAndBrokenUtf8) {
 }
 
 TEST(Document, AcceptsByteOrderMarkAndWindowsLineEnds) {
-  Document const d = parse_document("\xEF\xBB\xBF" "a: 1\r\nb: 2\r\n", "f.yaml");
+  Document const d = parse_document(
+      "\xEF\xBB\xBF"
+      "a: 1\r\nb: 2\r\n",
+      "f.yaml");
   ASSERT_TRUE(d.problems.empty()) << format(d.problems);
   EXPECT_EQ(find(d.root, "a")->mark.column, 1);
   EXPECT_EQ(find(d.root, "b")->value.text, "2");
@@ -151,7 +155,8 @@ TEST(Document, RefusesFilesThatCannotBeScenarios) {
   fs::path const folder = fs::path(testing::TempDir()) / "document_test";
   fs::create_directories(folder);
   EXPECT_NE(read_document(folder.string()).problems.at(0).what.find("directory"), std::string::npos);
-  EXPECT_NE(read_document((folder / "none.yaml").string()).problems.at(0).what.find("no such file"), std::string::npos);
+  EXPECT_NE(read_document((folder / "none.yaml").string()).problems.at(0).what.find("no such file"),
+            std::string::npos);
   EXPECT_EQ(read_document("").problems.size(), 1U);
   // 100 MB, refused by its size: the file is sparse and would take long to read and parse.
   fs::path const big = folder / "big.yaml";

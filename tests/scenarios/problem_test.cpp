@@ -30,10 +30,10 @@ TEST(Problem, CutsALongLineAroundTheColumn) {
 
 TEST(Problem, NearestIsASlipNotAGuess) {
   std::vector<std::string_view> const keys = {"model", "measured", "train", "tp", "pp"};
-  EXPECT_EQ(nearest("modle", keys), "model");     // neighbours swapped: 1
+  EXPECT_EQ(nearest("modle", keys), "model");  // neighbours swapped: 1
   EXPECT_EQ(nearest("mesured", keys), "measured");
   EXPECT_EQ(nearest("trian", keys), "train");
-  EXPECT_EQ(nearest("tpp", keys), "tp");          // first of the equally near
+  EXPECT_EQ(nearest("tpp", keys), "tp");  // first of the equally near
   EXPECT_EQ(nearest("weights", keys), "");
   EXPECT_EQ(nearest("", keys), "");
   EXPECT_EQ(nearest(std::string(100000, 'a'), keys), "");
