@@ -323,6 +323,10 @@ TEST(Ledger, HostMemoryOfTheFullestNode) {
   job.cluster.nodes = 1;
   EXPECT_DOUBLE_EQ(host_total(ledgers, job.cluster, Phase::generate).value, 8 * (first + second));
   EXPECT_GE(host_peak(ledgers, job.cluster).bytes, host_total(ledgers, job.cluster, Phase::generate));
+  // Nodes of 6 and classes of 8: the second node holds two of the first and four of the second.
+  job.cluster.node.gpus = 6;
+  EXPECT_DOUBLE_EQ(host_total(ledgers, job.cluster, Phase::generate).value,
+                   std::max({6 * first, 2 * first + 4 * second, 4 * second}));
 }
 
 TEST(Ledger, SameJobSameLedger) {
