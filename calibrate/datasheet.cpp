@@ -189,9 +189,7 @@ Profile datasheet_profile(Gpu const& gpu) {
     if (is("pcie")) scale_gemm(p, 81.1, 86.9, "A100 PCIe 81.1 % against A100 SXM 86.9 %");
   } else {
     p = ampere();
-    borrow(p,
-           "no table of this card, taken as A100-SXM4-80GB, the measured card whose matrix units are "
-           "programmed alike");
+    borrow(p, "no table of this card, taken as A100-SXM4-80GB for want of a nearer one");
   }
   p.name = "datasheet";
   p.gpu = gpu;

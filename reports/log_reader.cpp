@@ -82,7 +82,7 @@ class Fields {
     for (int i = 0; i <= static_cast<int>(last); ++i) {
       if (name_of(static_cast<E>(i)) == t) return static_cast<E>(i);
     }
-    throw BadRecord{fmt::format("{} record: '{}' is not the name of a {}", kind_, t, what)};
+    throw BadRecord{fmt::format("{} record: '{}' is no {}", kind_, t, what)};
   }
   void finish() const {
     if (next_ != list_.size()) throw BadRecord{kind_ + " record is too long"};

@@ -10,7 +10,8 @@
 namespace rollcast {
 namespace {
 
-constexpr int kNarrowest = 60;
+constexpr int kNarrowest = 80;
+constexpr int kMemoryBar = 16;
 constexpr int kNameColumns = 22;
 
 class Page {
@@ -171,17 +172,19 @@ std::string memory_part(Analysis const& a, Page const& page) {
   for (LedgerPeak const& l : a.ledgers) {
     double const share = l.capacity.value > 0 ? l.bytes / l.capacity : 0;
     std::string const pool = a.pools.size() < 2 ? "" : a.pools[static_cast<std::size_t>(l.pool)].name + " ";
-    std::string const full = bar(share, 20);
-    out += fmt::format("  {}{} {} of {} in {}, {} rank{}\n", fit(pool + l.name),
+    std::string const full = bar(share, kMemoryBar);
+    out += fmt::format("  {}{} {} of {} in {}\n", fit(pool + l.name),
                        share > 1 ? page.red(full) : page.cyan(full), format(l.bytes), format(l.capacity),
-                       name_of(l.phase), l.ranks, l.ranks == 1 ? "" : "s");
+                       name_of(l.phase));
     std::vector<std::string> items;
     for (MemoryShare const& s : l.shares) {
       if (s.bytes.value >= l.bytes.value * 0.01)
         items.push_back(fmt::format("{} {} {}", name_of(s.role), name_of(s.category), format(s.bytes)));
     }
     if (l.host_bytes.value > 0) items.push_back("host memory " + format(l.host_bytes));
-    if (items.empty()) continue;
+    std::string const ranks = fmt::format("{} rank{}: ", l.ranks, l.ranks == 1 ? "" : "s");
+    if (items.empty()) items.emplace_back("no ledger lines");
+    items.front() = ranks + items.front();
     out += std::string(2 + kNameColumns, ' ') + wrapped(items, ", ", 2 + kNameColumns, page.width());
   }
   return out;
@@ -227,16 +230,15 @@ std::string measured_part(Analysis const& a, Page const& page) {
   if (a.measured.empty()) return {};
   std::string const source = a.measured_source.empty() ? "" : " (" + printable(a.measured_source) + ")";
   std::string out = "\n" + page.bold("Beside the measured values" + source) + "\n";
+  out += fmt::format("  {:<36}{:>10}{:>10}{:>11}\n", "", "measured", "forecast", "error");
   for (Comparison const& c : a.measured) {
-    out += fmt::format("  {:<30} measured {:>9.4g}   ", printable(c.name), c.measured);
-    if (!c.forecast) {
-      out += "no forecast of this value\n";
-    } else if (std::fabs(c.measured) > 0) {
-      out += fmt::format("forecast {:>9.4g}   error {:+.1f} %\n", *c.forecast,
-                         (*c.forecast / c.measured - 1) * 100);
-    } else {
-      out += fmt::format("forecast {:>9.4g}\n", *c.forecast);
-    }
+    std::string const forecast = c.forecast ? fmt::format("{:.4g}", *c.forecast) : "none";
+    std::string const error = c.forecast && std::fabs(c.measured) > 0
+                                  ? fmt::format("{:+.1f} %", (*c.forecast / c.measured - 1) * 100)
+                                  : "";
+    std::string const line =
+        fmt::format("  {:<36.36}{:>10.4g}{:>10}{:>11}", printable(c.name), c.measured, forecast, error);
+    out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
   }
   return out;
 }

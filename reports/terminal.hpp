@@ -10,7 +10,7 @@ namespace rollcast {
 
 struct TerminalOptions {
   bool colour = false;  // ANSI sequences; without it plain ASCII but for names from the scenario
-  int width = 100;      // columns, at least 60 are used; only the verdict may be longer
+  int width = 100;      // columns, at least 80 are used; only the verdict may be longer
 };
 
 // Control characters of names are shown as '?'.

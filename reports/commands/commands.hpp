@@ -1,5 +1,5 @@
-// The commands of the program, one file each. Each function adds one verb to the command line; when the verb runs it
-// sets exit_code (0: forecast made, 2: bad input, 3: an outcome named by --fail-on).
+// The commands of the program, one file each. Each function adds one verb to the command line; when the verb
+// runs it sets exit_code (0: forecast made, 2: bad input, 3: an outcome named by --fail-on).
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -10,5 +10,6 @@ void add_run_command(CLI::App& app, int& exit_code);
 void add_report_command(CLI::App& app, int& exit_code);
 void add_memory_command(CLI::App& app, int& exit_code);
 void add_catalog_command(CLI::App& app, int& exit_code);
+void add_schema_command(CLI::App& app, int& exit_code);
 
 }  // namespace rollcast

@@ -1,0 +1,80 @@
+#include "reports/command_line.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+#include "reports/commands/commands.hpp"
+#include "reports/commands/scenario_input.hpp"
+#include "reports/output_file.hpp"
+#include "reports/version.hpp"
+
+namespace rollcast {
+namespace {
+
+std::string before(std::string const& text, std::string_view mark) { return text.substr(0, text.find(mark)); }
+
+// The library's messages name its own types; these say what to do.
+std::string sentence_for(CLI::ParseError const& e) {
+  std::string const what = e.what();
+  if (e.get_name() == "ExtrasError") {
+    auto const colon = what.find(": ");
+    std::string const extras = colon == std::string::npos ? what : what.substr(colon + 2);
+    return fmt::format("'{}' is not understood here", extras);
+  }
+  if (what == "A subcommand is required") return "a command is missing";
+  if (e.get_name() == "RequiredError") return before(what, " is required") + " is missing";
+  if (e.get_name() == "ArgumentMismatch") {
+    bool const twice = what.find("At Most 1") != std::string::npos;
+    return before(before(what, ":"), " was given") + (twice ? " is given more than once" : " needs a value");
+  }
+  return what;
+}
+
+std::string verb_of(CLI::App const& app) {
+  auto const verbs = app.get_subcommands();
+  return verbs.empty() ? "rollcast" : "rollcast " + verbs.front()->get_name();
+}
+
+int print(std::string const& text) {
+  std::string const error = write_file("-", text);
+  if (error.empty()) return 0;
+  print_error(error);
+  return 2;
+}
+
+}  // namespace
+
+int run_command_line(int argc, char const* const* argv) {
+  int exit_code = 0;
+  CLI::App app("Forecasts LLM post-training runs before anyone pays for the GPUs.", "rollcast");
+  app.set_version_flag("--version", std::string("rollcast ") + kVersion, "Print the version");
+  app.set_help_flag("-h,--help", "Print this help");
+  app.require_subcommand(1);
+  app.footer(
+      "Example:\n  rollcast run scenarios/examples/grpo-8b-colocated.yaml\nrollcast COMMAND --help tells "
+      "more.");
+  add_run_command(app, exit_code);
+  add_report_command(app, exit_code);
+  add_memory_command(app, exit_code);
+  add_catalog_command(app, exit_code);
+  add_schema_command(app, exit_code);
+  try {
+    app.parse(argc, argv);
+  } catch (CLI::CallForHelp const&) {
+    return print(app.help());
+  } catch (CLI::CallForVersion const& version) {
+    return print(std::string(version.what()) + "\n");
+  } catch (CLI::ParseError const& e) {
+    std::string const verb = verb_of(app);
+    std::fprintf(stderr, "%s: %s; %s --help tells how\n", verb.c_str(), sentence_for(e).c_str(),
+                 verb.c_str());
+    return 2;
+  }
+  return exit_code;
+}
+
+}  // namespace rollcast

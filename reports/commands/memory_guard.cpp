@@ -1,0 +1,42 @@
+#include "reports/commands/memory_guard.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+
+#include "sim/event_log.hpp"
+
+namespace rollcast {
+
+Bytes estimate_memory(Job const& job, int steps) {
+  // As doubles: the products of a hostile scenario do not fit into int.
+  Parallel const& p = job.train.parallel;
+  double const gpus = static_cast<double>(job.cluster.nodes) * job.cluster.node.gpus;
+  double const samples = static_cast<double>(std::max(job.algorithm.prompts, 1)) * job.algorithm.group_size;
+  double const ranks = static_cast<double>(p.tp) * p.pp * p.cp;
+  double const phases = static_cast<double>(job.framework.order.size());
+  double const layer_bytes = 12.0 * job.model.hidden * job.model.hidden * 4;
+  double const buckets =
+      std::max(1.0, job.model.layers * layer_bytes / std::max(job.train.bucket.value, 1.0));
+  double const updates =
+      std::max(1.0, samples / std::max(job.algorithm.train_batch, 1)) * job.algorithm.epochs;
+
+  double const spans = gpus * (4 * phases + buckets * updates) + samples * job.algorithm.epochs * ranks * 8;
+  double const counters = samples * 12 + gpus * 16 * phases;
+  Bytes const log = bytes(spans * sizeof(Span) + counters * sizeof(Counter)) * static_cast<double>(steps);
+  return MiB(64) + KiB(4) * gpus + bytes(512) * samples + log * 6;
+}
+
+std::optional<Bytes> free_memory() {
+  std::ifstream in("/proc/meminfo");
+  std::string name;
+  double kib = 0;
+  std::string unit;
+  while (in >> name >> kib) {
+    std::getline(in, unit);
+    if (name == "MemAvailable:") return KiB(kib);
+  }
+  return std::nullopt;
+}
+
+}  // namespace rollcast

@@ -1,0 +1,26 @@
+// How much memory a forecast will need on this machine, so that one that is too large is refused before it
+// starts.
+#pragma once
+
+#include <optional>
+
+#include "models/job.hpp"
+#include "models/units.hpp"
+
+namespace rollcast {
+
+// An upper estimate from the sizes of the scenario alone, in constant time:
+//
+//   spans     per step: GPUs x (4 per phase + gradient buckets x optimizer steps)
+//             + samples x ranks per replica x 8 (forward and backward of a micro-batch per stage, log-probs,
+//             waits)
+//   counters  per step: 12 per sample (start, finish, two preemptions; running, waiting, pages)
+//             + GPUs x 16 per phase (memory lines)
+//   memory    64 MiB + GPUs x 4 KiB (actor, ranks) + samples x 512 B (requests in flight)
+//             + (spans x 72 B + counters x 40 B) x 6 (log, vectors that grow, timelines, output text)
+Bytes estimate_memory(Job const& job, int steps);
+
+// Memory that programs can still take: MemAvailable of /proc/meminfo. Nothing where that cannot be read.
+std::optional<Bytes> free_memory();
+
+}  // namespace rollcast

@@ -1,0 +1,33 @@
+#include "reports/commands/option_checks.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <string>
+
+#include "models/units.hpp"
+
+namespace rollcast {
+
+CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
+  auto const check = [least, most](std::string const& text) -> std::string {
+    std::uint64_t value = 0;
+    char const* const end = text.data() + text.size();
+    auto const [stop, error] = std::from_chars(text.data(), end, value);
+    if (error == std::errc() && stop == end && least <= value && value <= most) return {};
+    return fmt::format("'{}' is not a whole number from {} to {}", text, least, most);
+  };
+  return CLI::Validator(check, "");
+}
+
+CLI::Validator memory_size() {
+  auto const check = [](std::string const& text) -> std::string {
+    auto const parsed = parse_quantity<Bytes>(text);
+    if (!parsed.value) return parsed.error;
+    if (Bytes(0) < *parsed.value) return {};
+    return fmt::format("'{}' is not more than 0", text);
+  };
+  return CLI::Validator(check, "");
+}
+
+}  // namespace rollcast

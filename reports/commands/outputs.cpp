@@ -1,0 +1,108 @@
+#include "reports/commands/outputs.hpp"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+#include "reports/analysis.hpp"
+#include "reports/commands/scenario_input.hpp"
+#include "reports/csv.hpp"
+#include "reports/json.hpp"
+#include "reports/log_file.hpp"
+#include "reports/output_file.hpp"
+#include "reports/terminal.hpp"
+#include "reports/trace.hpp"
+
+namespace rollcast {
+namespace {
+
+TerminalOptions terminal_options() {
+  TerminalOptions o;
+  if (::isatty(STDOUT_FILENO) == 0) return o;
+  char const* const no_color = std::getenv("NO_COLOR");
+  char const* const term = std::getenv("TERM");
+  bool const wanted = no_color == nullptr || *no_color == '\0';
+  o.colour = wanted && term != nullptr && std::string_view(term) != "dumb";
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    o.width = std::min<int>(size.ws_col, 140);
+  return o;
+}
+
+bool fails(EventLog const& log, std::string const& name) {
+  if (name == "oom") return log.outcome == Outcome::oom || log.outcome == Outcome::refused;
+  return log.outcome == Outcome::stalled || log.outcome == Outcome::deadlock;
+}
+
+std::string check_fail_on(std::string const& name) {
+  if (name == "oom" || name == "stall") return {};
+  return fmt::format("'{}' is no outcome to fail on; write oom, stall or oom,stall", name);
+}
+
+std::vector<std::string> paths_of(OutputOptions const& o) {
+  std::vector<std::string> out;
+  for (std::string const* path : {&o.json, &o.csv, &o.trace, &o.log}) {
+    if (!path->empty()) out.push_back(*path);
+  }
+  return out;
+}
+
+}  // namespace
+
+void add_output_options(CLI::App& command, OutputOptions& options) {
+  auto const file = [&](char const* name, std::string& path, char const* what) {
+    command.add_option(name, path, what)->type_name("FILE");
+  };
+  file("--json", options.json, "Write the figures as JSON (- is standard output)");
+  file("--csv", options.csv, "Write one row per step and phase");
+  file("--trace", options.trace, "Write a trace for ui.perfetto.dev or chrome://tracing");
+  file("--log", options.log, "Write the event log, which rollcast report reads");
+  command.add_option("--fail-on", options.fail_on, "Exit code 3 on these outcomes: oom, stall")
+      ->type_name("OUTCOME,...")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::Validator(check_fail_on, ""));
+  command.add_flag("--quiet", options.quiet, "Print no report");
+}
+
+std::string output_conflict(OutputOptions const& options) {
+  auto paths = paths_of(options);
+  std::erase(paths, "/dev/null");
+  std::sort(paths.begin(), paths.end());
+  auto const twice = std::adjacent_find(paths.begin(), paths.end());
+  if (twice == paths.end()) return {};
+  return fmt::format("two outputs go to {}; give each its own file",
+                     *twice == "-" ? "standard output" : "'" + *twice + "'");
+}
+
+bool takes_standard_output(OutputOptions const& options) {
+  auto const paths = paths_of(options);
+  return std::find(paths.begin(), paths.end(), "-") != paths.end();
+}
+
+int write_outputs(EventLog const& log, OutputOptions const& options) {
+  Analysis const analysis = analyse(log);
+  std::string error;
+  auto const write = [&](std::string const& path, auto const& make) {
+    if (error.empty() && !path.empty()) error = write_file(path, make());
+  };
+  write(options.log, [&] { return log_text(log); });
+  write(options.json, [&] { return json_text(analysis); });
+  write(options.csv, [&] { return csv_text(log); });
+  write(options.trace, [&] { return trace_text(log); });
+  if (!options.quiet && !takes_standard_output(options))
+    write("-", [&] { return render_terminal(analysis, terminal_options()); });
+  if (!error.empty()) {
+    print_error(error);
+    return 2;
+  }
+  bool const failed = std::any_of(options.fail_on.begin(), options.fail_on.end(),
+                                  [&](std::string const& name) { return fails(log, name); });
+  return failed ? 3 : 0;
+}
+
+}  // namespace rollcast

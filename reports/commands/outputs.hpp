@@ -1,0 +1,34 @@
+// What a command that has an event log does with it: files, the report on standard output, the exit code.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "sim/event_log.hpp"
+
+namespace rollcast {
+
+struct OutputOptions {
+  std::string json;  // paths; empty: not wanted, "-": standard output in place of the report
+  std::string csv;
+  std::string trace;
+  std::string log;
+  std::vector<std::string> fail_on;  // "oom", "stall"
+  bool quiet = false;
+};
+
+// Adds --json, --csv, --trace, --log, --fail-on and --quiet; `options` must outlive the parse.
+void add_output_options(CLI::App& command, OutputOptions& options);
+
+// One sentence when two outputs would go to the same place; empty if all is well.
+std::string output_conflict(OutputOptions const& options);
+
+// Whether an output takes standard output, so that nothing else may be printed there.
+bool takes_standard_output(OutputOptions const& options);
+
+// Writes every output; returns the exit code: 0, 2 after a failed write was told on standard error, or 3.
+// "oom" is also an engine that refuses to start for want of memory, "stall" also a deadlock.
+int write_outputs(EventLog const& log, OutputOptions const& options);
+
+}  // namespace rollcast

@@ -1,0 +1,99 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "calibrate/datasheet.hpp"
+#include "reports/commands/commands.hpp"
+#include "reports/commands/memory_guard.hpp"
+#include "reports/commands/option_checks.hpp"
+#include "reports/commands/outputs.hpp"
+#include "reports/commands/scenario_input.hpp"
+#include "reports/explanation.hpp"
+#include "reports/output_file.hpp"
+#include "sim/simulate.hpp"
+
+namespace rollcast {
+namespace {
+
+constexpr int kMostSteps = 100'000;
+constexpr double kShareOfFreeMemory = 0.8;
+
+struct Arguments {
+  ScenarioArguments scenario;
+  RunOptions run;
+  OutputOptions outputs;
+  bool explain = false;
+  std::string max_memory;
+};
+
+// One sentence when the forecast would take more memory than it may; empty if it fits.
+std::string memory_problem(Job const& job, Arguments const& arguments) {
+  std::optional<Bytes> limit;
+  std::string which = "--max-memory";
+  if (!arguments.max_memory.empty()) {
+    limit = parse_quantity<Bytes>(arguments.max_memory).value;
+  } else if (auto const free = free_memory()) {
+    limit = *free * kShareOfFreeMemory;
+    which = "80 % of the free memory";
+  }
+  Bytes const need = estimate_memory(job, arguments.run.steps);
+  if (!limit || need <= *limit) return {};
+  return fmt::format(
+      "this forecast needs about {} of memory, {} is {}; simulate fewer steps or a smaller cluster, or raise "
+      "--max-memory",
+      format(need), which, format(*limit));
+}
+
+int refuse(std::string const& sentence) {
+  print_error(sentence);
+  return 2;
+}
+
+int run(Arguments const& arguments) {
+  std::string conflict = output_conflict(arguments.outputs);
+  if (conflict.empty() && arguments.explain && takes_standard_output(arguments.outputs))
+    conflict = "--explain and another output go to standard output; give that output its own file";
+  if (!conflict.empty()) return refuse(conflict);
+
+  int exit_code = 0;
+  auto const scenario = read_scenario(arguments.scenario, exit_code);
+  if (!scenario) return exit_code;
+  if (std::string const problem = memory_problem(scenario->job, arguments); !problem.empty())
+    return refuse(problem);
+  if (arguments.explain) {
+    if (std::string const error = write_file("-", explanation_text(scenario->origins) + "\n"); !error.empty())
+      return refuse(error);
+  }
+  Profile const profile = datasheet_profile(scenario->job.cluster.node.gpu);
+  return write_outputs(simulate(*scenario, profile, arguments.run), arguments.outputs);
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& app, int& exit_code) {
+  auto const arguments = std::make_shared<Arguments>();
+  CLI::App* const command = app.add_subcommand("run", "Forecast a run: step time, utilization, memory");
+  add_scenario_arguments(*command, arguments->scenario);
+  command->add_option("--steps", arguments->run.steps, "Steps to simulate")
+      ->capture_default_str()
+      ->check(whole_number(1, kMostSteps))
+      ->type_name("N");
+  command->add_option("--seed", arguments->run.seed, "Seed of the random lengths")
+      ->capture_default_str()
+      ->check(whole_number(0, UINT64_MAX))
+      ->type_name("S");
+  add_output_options(*command, arguments->outputs);
+  command->add_flag("--explain", arguments->explain, "Print every value and where it came from first");
+  command
+      ->add_option("--max-memory", arguments->max_memory,
+                   "Refuse a forecast that needs more (default: 80 % of what is free)")
+      ->check(memory_size())
+      ->type_name("SIZE");
+  command->footer(
+      "Example:\n  rollcast run grpo.yaml --set train.parallel.tp=2 --json forecast.json --trace trace.json");
+  command->callback([arguments, &exit_code] { exit_code = run(*arguments); });
+}
+
+}  // namespace rollcast

@@ -1,0 +1,30 @@
+#include "reports/commands/scenario_input.hpp"
+
+#include <cstdio>
+
+namespace rollcast {
+
+void add_scenario_arguments(CLI::App& command, ScenarioArguments& arguments) {
+  command.add_option("FILE", arguments.file, "Scenario (YAML)")->required();
+  command.add_option("--set", arguments.options.sets, "Override a value of the scenario; may be repeated")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  command
+      .add_option("--catalog", arguments.options.catalog_files,
+                  "File that overrides or extends the catalog; may be repeated")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+}
+
+std::optional<Scenario> read_scenario(ScenarioArguments const& arguments, int& exit_code) {
+  ScenarioResult result = read_scenario_file(arguments.file, arguments.options);
+  if (result.problems.empty()) return std::move(result.scenario);
+  std::string const text = format(result.problems);
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  exit_code = 2;
+  return std::nullopt;
+}
+
+void print_error(std::string const& sentence) { std::fprintf(stderr, "rollcast: %s\n", sentence.c_str()); }
+
+}  // namespace rollcast

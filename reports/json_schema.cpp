@@ -1,0 +1,81 @@
+#include "reports/json_schema.hpp"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+namespace rollcast {
+namespace {
+
+struct Key {
+  std::string_view path;  // "[]" for the items of a list, "<pool>" and the like for a key that varies
+  std::string_view type;
+  std::string_view meaning;
+};
+
+constexpr Key kKeys[] = {
+    {"schema", "integer", "1: the version of these shapes"},
+    {"scenario", "text", "name of the scenario: its file name without folder and extension"},
+    {"seed", "integer", "seed of the random lengths"},
+    {"outcome", "text", "completed, oom, stalled, deadlock, refused, failed or infeasible"},
+    {"step_seconds.mean", "number or null", "mean time of a completed step; null if no step was completed"},
+    {"step_seconds.p10", "number or null", "10th percentile, linear between order statistics"},
+    {"step_seconds.p50", "number or null", "median"},
+    {"step_seconds.p90", "number or null", "90th percentile"},
+    {"phases[].name", "text", "phase, in order of first start"},
+    {"phases[].pool", "text", "the pool that it runs on"},
+    {"phases[].mean_seconds", "number", "time in the phase's windows per completed step"},
+    {"phases[].exposed_seconds", "number", "the part that no phase of another pool overlaps"},
+    {"tokens_per_second_per_gpu", "number or null", "(prompt + response tokens) / (step time x all GPUs)"},
+    {"samples_per_second", "number or null", "samples / step time"},
+    {"gpu_hours_per_step", "number or null", "all GPUs x mean step time, in hours"},
+    {"utilization.<pool>.busy_fraction", "number",
+     "share of GPU time in which a rank computes, communicates, copies or does fixed work"},
+    {"utilization.<pool>.idle_by_cause.<cause>", "number",
+     "share of GPU time spent waiting: pipeline_bubble, rollout_tail, collective_wait, phase_wait, driver, "
+     "unaccounted; adds to 1 with busy_fraction"},
+    {"utilization.<pool>.mfu", "number", "model FLOPs / (bf16 peak x time x GPUs of the pool)"},
+    {"utilization.<pool>.mbu", "number",
+     "HBM bytes of generation / (memory bandwidth x time in generate x GPUs of the pool)"},
+    {"memory.<pool>.peak_bytes", "integer or null",
+     "largest GPU memory of one rank, of the rank class with the highest peak; null without a ledger"},
+    {"memory.<pool>.peak_phase", "text or null", "the phase of that peak"},
+    {"memory.<pool>.capacity_bytes", "integer", "memory of one GPU as a process sees it"},
+    {"memory.<pool>.host_peak_bytes", "integer or null", "largest host memory of one rank"},
+    {"memory.<pool>.ledger.<role.category>", "integer",
+     "bytes at the peak, largest first: actor.weights, rollout.kv_pages, ..."},
+    {"oom[].kind", "text", "torch, driver or host"},
+    {"oom[].time", "number", "seconds since the start of the run"},
+    {"oom[].rank", "integer", "global rank"},
+    {"oom[].pool", "text", "its pool"},
+    {"oom[].step", "integer", "0-based"},
+    {"oom[].phase", "text", "the phase it happened in"},
+    {"oom[].allocation", "text", "what was allocated"},
+    {"oom[].requested_bytes", "integer", "size of that allocation"},
+    {"oom[].free_bytes", "integer", "what was free"},
+    {"oom[].allocated_bytes", "integer", "what was allocated before"},
+    {"oom[].reserved_unallocated_bytes", "integer or null",
+     "held by the caching allocator but unused; null: not simulated yet"},
+    {"oom[].non_torch_bytes", "integer or null", "memory outside PyTorch; null: not simulated yet"},
+    {"oom[].numa", "integer or null", "NUMA node of a host out-of-memory; null: not simulated yet"},
+    {"stalls[]", "list", "always empty: not simulated yet"},
+    {"failures[]", "list", "always empty: not simulated yet"},
+    {"critical_path[].phase", "text", "phase, or between_phases"},
+    {"critical_path[].cause", "text",
+     "what the rank class that worked last in that phase did: an activity, or unaccounted"},
+    {"critical_path[].seconds", "number", "per completed step; the sum is step_seconds.mean"}};
+
+}  // namespace
+
+std::string json_schema_markdown() {
+  std::string out =
+      "\n# JSON of `rollcast run --json` and `rollcast report --json`\n\n"
+      "Keys come in this order. Numbers carry 9 significant digits; times are seconds, sizes bytes. Equal "
+      "input gives\n"
+      "equal bytes. New keys may be added; a change of meaning raises `schema`.\n\n"
+      "| key | type | meaning |\n|---|---|---|\n";
+  for (Key const& k : kKeys) out += fmt::format("| `{}` | {} | {} |\n", k.path, k.type, k.meaning);
+  return out;
+}
+
+}  // namespace rollcast

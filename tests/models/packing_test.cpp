@@ -1,0 +1,69 @@
+#include "models/packing.hpp"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+namespace rollcast {
+namespace {
+
+TEST(Packing, FirstFitDecreasing) {
+  TrainerOptions t;
+  t.packing = true;
+  // Capacity 10; descending 7 5 4 3 1: packs {7 3}, {5 4 1}.
+  auto const packs = make_micro_batches({4, 7, 1, 5, 3}, t, 1, 10);
+  ASSERT_EQ(packs.size(), 2U);
+  EXPECT_EQ(packs[0].tokens, 10);
+  EXPECT_EQ(packs[1].tokens, 10);
+  EXPECT_DOUBLE_EQ(packs[0].pairs, 28 + 6);       // 7 x 8 / 2 + 3 x 4 / 2
+  EXPECT_DOUBLE_EQ(packs[1].pairs, 15 + 10 + 1);  // 5 x 6 / 2 + 4 x 5 / 2 + 1
+}
+
+TEST(Packing, CapacityIsPerSequenceAndDefaultsToTheLongest) {
+  TrainerOptions t;
+  t.packing = true;
+  EXPECT_EQ(make_micro_batches({4, 4, 4, 4}, t, 2, 4).size(), 2U);
+  EXPECT_EQ(make_micro_batches({6, 3, 3}, t, 1, 0).size(), 2U);  // capacity 6
+  EXPECT_EQ(make_micro_batches({12, 3}, t, 1, 8).size(), 2U);    // too long for a pack: alone
+  EXPECT_TRUE(make_micro_batches({}, t, 1, 8).empty());
+}
+
+TEST(Packing, PaddedGroupsOfNeighbours) {
+  TrainerOptions const t;
+  auto const groups = make_micro_batches({3, 5, 2}, t, 2, 0);
+  ASSERT_EQ(groups.size(), 2U);
+  EXPECT_EQ(groups[0].tokens, 10);  // both padded to 5
+  EXPECT_EQ(groups[0].useful_tokens, 8);
+  EXPECT_DOUBLE_EQ(groups[0].pairs, 30);
+  EXPECT_EQ(groups[1].tokens, 2);
+  EXPECT_EQ(groups[1].useful_tokens, 2);
+}
+
+TEST(Packing, KeepsEveryTokenAndUsesAtMostTwiceTheFewestPacks) {
+  TrainerOptions t;
+  t.packing = true;
+  std::vector<int> lengths;
+  std::uint64_t state = 7;
+  for (int i = 0; i < 500; ++i) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    lengths.push_back(1 + static_cast<int>((state >> 33) % 4096));
+  }
+  auto const total = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
+  auto const packs = make_micro_batches(lengths, t, 1, 4096);
+  std::int64_t tokens = 0;
+  double pairs = 0;
+  for (MicroBatch const& m : packs) {
+    EXPECT_LE(m.tokens, 4096);
+    EXPECT_EQ(m.tokens, m.useful_tokens);
+    tokens += m.tokens;
+    pairs += m.pairs;
+  }
+  double expected_pairs = 0;
+  for (int const l : lengths) expected_pairs += 0.5 * l * (l + 1.0);
+  EXPECT_EQ(tokens, total);
+  EXPECT_NEAR(pairs, expected_pairs, 1e-6 * expected_pairs);
+  EXPECT_LE(static_cast<std::int64_t>(packs.size()), 2 * (total / 4096 + 1));
+}
+
+}  // namespace
+}  // namespace rollcast

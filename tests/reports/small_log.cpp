@@ -1,0 +1,79 @@
+#include "tests/reports/small_log.hpp"
+
+namespace rollcast {
+namespace {
+
+enum Label { decode, tail, layers, reduce, wait, load };
+
+void add_step(EventLog& log, int step, double start, double generate) {
+  double const train = start + generate;
+  double const sync = train + 30;
+  auto const window = [&](Phase p, double from, double to) {
+    log.phases.push_back({0, step, p, seconds(from), seconds(to)});
+  };
+  window(Phase::generate, start, train);
+  window(Phase::update_actor, train, sync);
+  window(Phase::weight_sync, sync, sync + 10);
+
+  auto const span = [&](int c, Stream s, Phase p, Activity a, Label l, double from, double to, double flops,
+                        double hbm) {
+    log.spans.push_back({c, step, s, p, a, l, seconds(from), seconds(to), Flops(flops), Bytes(hbm)});
+  };
+  // 1e12 HBM bytes a second while generating; the FLOPs are round figures.
+  span(0, Stream::compute, Phase::generate, Activity::compute, decode, start, train, generate * 5e13,
+       generate * 1e12);
+  span(0, Stream::compute, Phase::update_actor, Activity::compute, layers, train, train + 20, 1e16, 0);
+  span(0, Stream::communication, Phase::update_actor, Activity::communication, reduce, train + 15, train + 25,
+       0, 0);
+  span(0, Stream::compute, Phase::update_actor, Activity::collective_wait, wait, train + 25, sync, 0, 0);
+  span(0, Stream::copy, Phase::weight_sync, Activity::copy, load, sync, sync + 10, 0, 0);
+  span(1, Stream::compute, Phase::generate, Activity::compute, decode, start, start + 40, 2e15, 4e13);
+  span(1, Stream::compute, Phase::generate, Activity::rollout_tail, tail, start + 40, train, 0, 0);
+  span(1, Stream::compute, Phase::update_actor, Activity::compute, layers, train, sync, 1.5e16, 0);
+  span(1, Stream::copy, Phase::weight_sync, Activity::copy, load, sync, sync + 8, 0, 0);
+
+  auto const counter = [&](CounterKind k, Role r, MemoryCategory c, double at, double value) {
+    log.counters.push_back({0, k, r, c, seconds(at), value});
+  };
+  counter(CounterKind::running, Role::rollout, MemoryCategory::kv_pages, start, 4);
+  counter(CounterKind::running, Role::rollout, MemoryCategory::kv_pages, train, 0);
+  counter(CounterKind::memory, Role::rollout, MemoryCategory::kv_pages, start, GiB(40).value);
+  counter(CounterKind::memory, Role::rollout, MemoryCategory::kv_pages, train, 0);
+  log.handovers.push_back({step, 0, 1, seconds(train), seconds(train), 4});
+  log.steps.push_back({seconds(start), seconds(sync + 10), 8, 800, 8000, 1});
+}
+
+RankLedger ledger() {
+  RankLedger l{"stage 0", 0, 4, GiB(80), {}};
+  l.lines.push_back({Role::actor, MemoryCategory::weights, GiB(20), false, {}, "10 Gi x 2 B"});
+  l.lines.push_back(
+      {Role::actor, MemoryCategory::activations, GiB(25), false, {Phase::update_actor}, "one pack"});
+  l.lines.push_back(
+      {Role::actor, MemoryCategory::optimizer_states, GiB(30), false, {Phase::update_actor}, "8 B each"});
+  l.lines.push_back({Role::rollout, MemoryCategory::kv_pages, GiB(40), false, {Phase::generate}, "pages"});
+  l.lines.push_back(
+      {Role::actor, MemoryCategory::optimizer_states, GiB(30), true, {Phase::generate}, "offloaded"});
+  return l;
+}
+
+}  // namespace
+
+EventLog small_log() {
+  EventLog log;
+  log.scenario = "small";
+  log.seed = 7;
+  log.notes = {"decode attention is priced by bytes over bandwidth"};
+  log.pools.push_back({"main", "hgx-h100", "h100-sxm", 4, TFLOPs(1000), TB_per_s(2), GiB(80)});
+  log.rank_classes.push_back({"ranks 0-1", 0, 0, {0, 1}});
+  log.rank_classes.push_back({"ranks 2-3", 0, 1, {2, 3}});
+  log.labels = {"decode", "tail", "layers", "all-reduce", "wait", "load"};
+  log.ledgers = {ledger()};
+  log.ledger_of_class = {0, 0};
+  log.measured = {{"step_seconds", 100}, {"generate+weight_sync_seconds", 100}, {"bananas", 3}};
+  log.measured_source = "a table";
+  add_step(log, 0, 0, 60);
+  add_step(log, 1, 100, 80);
+  return log;
+}
+
+}  // namespace rollcast

@@ -1,0 +1,18 @@
+// A log small enough to work out every figure by hand: two steps of 100 s and 120 s on four GPUs.
+#pragma once
+
+#include "sim/event_log.hpp"
+
+namespace rollcast {
+
+// Pool "main": 4 GPUs of 1e15 FLOP/s, 2e12 B/s, 80 GiB. Class 0: ranks 0-1 on node 0; class 1: ranks 2-3 on
+// node 1.
+//
+//   step 0      generate 0-60             update_actor 60-90                              weight_sync 90-100
+//   ranks 0-1   compute 0-60              compute 60-80, communication 75-85, wait 85-90  copy 90-100
+//   ranks 2-3   compute 0-40, tail 40-60  compute 60-90                                   copy 90-98
+//
+// Step 1 starts at 100 s and is the same with generate 20 s longer (ranks 2-3 still compute for 40 s).
+EventLog small_log();
+
+}  // namespace rollcast
