@@ -129,7 +129,7 @@ Bytes kept_by_head(Architecture const& a, TrainerOptions const& t, double tokens
 
 int fp32_logits_copies(TrainerOptions const& t, bool backward) {
   if (t.fused_cross_entropy) return 0;
-  return backward && t.kind != TrainerKind::megatron ? 3 : 2;
+  return backward && t.kind != TrainerKind::megatron ? 4 : 2;
 }
 
 Bytes logits_bytes(Architecture const& a, TrainerOptions const& t) {

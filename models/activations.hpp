@@ -29,12 +29,12 @@ Bytes kept_activations(Architecture const& a, int layer, TrainerOptions const& t
 // Final norm's and lm_head's inputs on the last stage, 4 h per token.
 Bytes kept_by_head(Architecture const& a, TrainerOptions const& t, double tokens);
 
-// Logits of `tokens` tokens over the vocabulary / tp in the weight type, and their fp32 copies: in a forward
-// pass the cast and the log-softmax (2); with backward 2 in Megatron (the cast, and the softmax that turns
-// into the gradient in place: core/tensor_parallel/cross_entropy.py), 3 elsewhere (cast, log-softmax,
-// gradient); none with a fused cross-entropy.
+// Logits per token over the vocabulary / tp in the weight type, and their fp32 copies. Forward: the cast and
+// the log-softmax (2). With backward in Megatron: the cast, and the softmax that turns into the gradient in
+// place (2, core/tensor_parallel/cross_entropy.py); elsewhere cast, shifted clone, log-softmax and gradient
+// (4, Transformers' causal language-model loss). None with a fused cross-entropy.
 int fp32_logits_copies(TrainerOptions const& t, bool backward);
-Bytes logits_bytes(Architecture const& a, TrainerOptions const& t);  // per token
+Bytes logits_bytes(Architecture const& a, TrainerOptions const& t);
 Bytes fp32_logits_bytes(Architecture const& a, TrainerOptions const& t, bool backward);
 
 // Micro-batches that a stage of a 1F1B pipeline holds at its peak: min(pp - stage, micro-batches).

@@ -5,6 +5,11 @@
 #include "models/ledger_lines.hpp"
 
 namespace rollcast {
+namespace {
+
+std::string measured(CitedBytes const& c) { return "measured: " + c.source; }
+
+}  // namespace
 
 void add_engine_lines(std::vector<LedgerLine>& lines, Job const& job, ProcessMemory const& process) {
   EngineOptions const& e = job.rollout;
@@ -32,16 +37,16 @@ void add_engine_lines(std::vector<LedgerLine>& lines, Job const& job, ProcessMem
                   e.max_num_batched_tokens, e.max_num_seqs),
       engine_activations(job.model, e, process), only(all, {Phase::generate}));
   if (e.cuda_graphs) {
-    add(MemoryCategory::cuda_graphs, "CUDA graphs", process.cuda_graphs.source, process.cuda_graphs.value,
+    add(MemoryCategory::cuda_graphs, "CUDA graphs", measured(process.cuda_graphs), process.cuda_graphs.value,
         always);
   }
   if (e.parallel.tp * e.parallel.pp > 1) {
-    add(MemoryCategory::nccl_buffers, "engine communicators", process.engine_communicators.source,
+    add(MemoryCategory::nccl_buffers, "engine communicators", measured(process.engine_communicators),
         process.engine_communicators.value, always);
   }
-  add(MemoryCategory::cuda_context, "engine context", process.cuda_context.source, process.cuda_context.value,
-      always);
-  add(MemoryCategory::engine_residue, "engine residue", process.engine_residue.source,
+  add(MemoryCategory::cuda_context, "engine context", measured(process.cuda_context),
+      process.cuda_context.value, always);
+  add(MemoryCategory::engine_residue, "engine residue", measured(process.engine_residue),
       process.engine_residue.value, always);
   if (!sleeps || e.sleep_level != 1) return;
   LedgerLine copy;
@@ -57,11 +62,11 @@ void add_engine_lines(std::vector<LedgerLine>& lines, Job const& job, ProcessMem
 
 void add_process_lines(std::vector<LedgerLine>& lines, Job const& job, ProcessMemory const& process) {
   add_line(lines,
-           {Role::process, MemoryCategory::cuda_context, "trainer context", process.cuda_context.source},
+           {Role::process, MemoryCategory::cuda_context, "trainer context", measured(process.cuda_context)},
            process.cuda_context.value, {});
   add_line(lines,
            {Role::process, MemoryCategory::nccl_buffers, "trainer communicators",
-            fmt::format("one per group of more than one rank; {}", process.communicator.source)},
+            fmt::format("one per group of more than one rank, {}", measured(process.communicator))},
            trainer_communicators(job, process), {});
 }
 

@@ -193,22 +193,25 @@ MemoryPeak peak(RankLedger const& l, bool host) {
 }
 
 Bytes host_total(std::vector<RankLedger> const& ledgers, ClusterSpec const& c, Phase phase) {
-  // Ranks are numbered class by class; a node takes node.gpus of them in turn.
+  // Ranks are numbered class by class, a node takes node.gpus of them in turn. Nodes within one class are
+  // alike, so the walk goes from class to class.
   Bytes fullest;
-  std::size_t current = 0;
-  int left = ledgers.front().ranks;
-  for (int node = 0; node < c.nodes; ++node) {
-    Bytes sum;
-    for (int room = c.node.gpus; room > 0 && current < ledgers.size();) {
-      int const taken = std::min(room, left);
-      sum += taken * total(ledgers[current], phase, true);
-      room -= taken;
-      left -= taken;
-      if (left == 0 && ++current < ledgers.size()) left = ledgers[current].ranks;
-    }
-    fullest = max(fullest, sum);
+  Bytes shared;  // held so far by a node that earlier classes began
+  int room = c.node.gpus;
+  for (RankLedger const& l : ledgers) {
+    Bytes const each = total(l, phase, true);
+    int const first = std::min(room, l.ranks);
+    shared += first * each;
+    fullest = max(fullest, shared);
+    room -= first;
+    int const rest = l.ranks - first;
+    if (room > 0) continue;
+    if (rest >= c.node.gpus) fullest = max(fullest, c.node.gpus * each);
+    int const last = rest % c.node.gpus;
+    shared = last * each;
+    room = c.node.gpus - last;
   }
-  return fullest;
+  return max(fullest, shared);
 }
 
 MemoryPeak host_peak(std::vector<RankLedger> const& ledgers, ClusterSpec const& c) {

@@ -11,7 +11,8 @@ ProcessMemory make_process_memory() {
       "65.32 / 0.825 = 79.18 GiB"};
   m.communicator_pair = {MB(544),
                          "NVIDIA/nccl#964: four A100 over NVLink, each group of two after an all-reduce"};
-  m.communicator = {MB(688), "NVIDIA/nccl#964: the same, each group of more than two"};
+  m.communicator = {
+      MB(688), "NVIDIA/nccl#964: four A100 over NVLink, each group of more than two after an all-reduce"};
   m.engine_communicators = {
       MiB(2440 - 774), "NVIDIA-NeMo/RL#223: a sleeping vLLM holds 2,440 MiB at TP 2 and 774 MiB at TP 1"};
   m.engine_non_torch = {

@@ -11,10 +11,42 @@ Residency on_gpu_in(Job const& job, std::vector<Phase> const& gpu) {
   return {gpu, without(step_phases(job), gpu)};
 }
 
-std::vector<Phase> engine_phases(Job const& job, std::vector<Phase> const& awake) {
-  std::vector<Phase> const phases = step_phases(job);
-  bool const sleeps = contains(phases, Phase::sleep) && job.rollout.sleep_level > 0;
-  return sleeps ? only(phases, awake) : phases;
+// The phases from the first of `starts` after position `from` up to the first of `ends`, that one excluded;
+// the step repeats, so the order is a circle. Empty when no phase starts.
+std::vector<Phase> stretch(std::vector<Phase> const& order, std::size_t from,
+                           std::vector<Phase> const& starts, std::vector<Phase> const& ends) {
+  std::size_t const n = order.size();
+  std::size_t first = 1;
+  while (first <= n && !contains(starts, order[(from + first) % n])) ++first;
+  if (first > n) return {};
+  std::vector<Phase> out;
+  for (std::size_t i = 0; i < n; ++i) {
+    Phase const p = order[(from + first + i) % n];
+    if (i > 0 && contains(ends, p)) break;
+    out.push_back(p);
+  }
+  return out;
+}
+
+std::size_t position(std::vector<Phase> const& order, Phase p) {
+  return static_cast<std::size_t>(std::find(order.begin(), order.end(), p) - order.begin());
+}
+
+bool engine_sleeps(Job const& job) {
+  return contains(step_phases(job), Phase::sleep) && job.rollout.sleep_level > 0;
+}
+
+std::vector<Phase> trainer_phases() {
+  return {Phase::old_logprob, Phase::reference, Phase::values, Phase::update_critic, Phase::update_actor};
+}
+
+// From the end of the weight sync (without one: from generate) to the first phase in which the trainer
+// computes.
+std::vector<Phase> weights_away(Job const& job) {
+  std::vector<Phase> const order = step_phases(job);
+  std::vector<Phase> const synced = stretch(order, 0, {Phase::weight_sync}, trainer_phases());
+  if (!synced.empty()) return without(synced, {Phase::weight_sync});
+  return stretch(order, 0, {Phase::generate}, trainer_phases());
 }
 
 bool reference_swaps_in(Job const& job) {
@@ -35,7 +67,7 @@ Residency weights_residency(Job const& job, ModelRole const& r) {
       job.train.offload.parameters || (job.framework.parameters_offload && has_rollout(job.algorithm));
   std::vector<Phase> gpu = all;
   if (leaves && r.role == Role::actor) {
-    gpu = without(all, {Phase::wake, Phase::generate, Phase::sleep, Phase::score});
+    gpu = without(all, weights_away(job));
   } else if (leaves) {
     std::vector<Phase> used = forward_phases(job, r);
     for (Phase p : update_phases(job, r)) used.push_back(p);
@@ -63,11 +95,23 @@ Residency optimizer_residency(Job const& job, ModelRole const& r) {
 }
 
 std::vector<Phase> engine_weight_phases(Job const& job) {
-  return engine_phases(job, {Phase::wake, Phase::generate, Phase::sleep, Phase::weight_sync});
+  std::vector<Phase> const order = step_phases(job);
+  if (!engine_sleeps(job)) return order;
+  std::vector<Phase> awake = stretch(order, position(order, Phase::sleep),
+                                     {Phase::weight_sync, Phase::wake, Phase::generate}, {Phase::sleep});
+  awake.push_back(Phase::sleep);
+  return only(order, awake);
 }
 
 std::vector<Phase> engine_kv_phases(Job const& job) {
-  return engine_phases(job, {Phase::wake, Phase::generate, Phase::sleep});
+  std::vector<Phase> const order = step_phases(job);
+  if (!engine_sleeps(job)) return order;
+  std::vector<Phase> const synced =
+      stretch(order, position(order, Phase::sleep), {Phase::weight_sync}, {Phase::sleep});
+  if (synced.empty()) return engine_weight_phases(job);
+  std::vector<Phase> kv = without(synced, {Phase::weight_sync});
+  kv.push_back(Phase::sleep);
+  return only(order, kv);
 }
 
 }  // namespace rollcast

@@ -17,18 +17,18 @@ struct Column {
   Category category;
   char const* heading;
 };
-constexpr std::array<Column, 12> columns = {{{Category::weights, "weights"},
+constexpr std::array<Column, 12> columns = {{{Category::weights, "weight"},
                                              {Category::gradients, "grads"},
                                              {Category::master_weights, "master"},
                                              {Category::optimizer_states, "optim"},
                                              {Category::activations, "activ"},
                                              {Category::logits, "logits"},
-                                             {Category::gather_buffers, "buffers"},
+                                             {Category::gather_buffers, "bufs"},
                                              {Category::kv_pages, "kv"},
                                              {Category::cuda_graphs, "graphs"},
                                              {Category::nccl_buffers, "nccl"},
-                                             {Category::cuda_context, "context"},
-                                             {Category::engine_residue, "residue"}}};
+                                             {Category::cuda_context, "ctx"},
+                                             {Category::engine_residue, "resid"}}};
 
 std::string gib(Bytes b) { return b.value > 0 ? fmt::format("{:.2f}", b / GiB(1)) : "-"; }
 
@@ -53,13 +53,13 @@ std::string table(RankLedger const& l, std::vector<Phase> const& phases) {
     if (any) used.push_back(c);
   }
   std::string out = fmt::format("  {:<14}", "GiB");
-  for (Column const& c : used) out += fmt::format("{:>8}", c.heading);
-  out += fmt::format("{:>9}{:>9}\n", "total", "free");
+  for (Column const& c : used) out += fmt::format("{:>7}", c.heading);
+  out += fmt::format("{:>8}{:>8}\n", "total", "free");
   for (Phase p : phases) {
     out += fmt::format("  {:<14}", name_of(p));
-    for (Column const& c : used) out += fmt::format("{:>8}", gib(category_total(l, p, c.category)));
+    for (Column const& c : used) out += fmt::format("{:>7}", gib(category_total(l, p, c.category)));
     Bytes const sum = total(l, p);
-    out += fmt::format("{:>9}{:>9.2f}\n", gib(sum), (l.capacity - sum) / GiB(1));
+    out += fmt::format("{:>8}{:>8.2f}\n", gib(sum), (l.capacity - sum) / GiB(1));
   }
   return out;
 }
@@ -71,27 +71,41 @@ std::string phase_list(LedgerLine const& line) {
   return out;
 }
 
-std::string lines_of(RankLedger const& l, bool host) {
+bool same_line(LedgerLine const& a, LedgerLine const& b) {
+  return a.role == b.role && a.category == b.category && a.host == b.host && a.name == b.name &&
+         a.phases == b.phases && a.formula == b.formula;
+}
+
+bool holds(RankLedger const& l, LedgerLine const& line) {
+  return std::any_of(l.lines.begin(), l.lines.end(),
+                     [&](LedgerLine const& other) { return same_line(line, other); });
+}
+
+// Every distinct line once, with the rank classes that hold it where they are not all.
+std::string lines_text(std::vector<RankLedger> const& ledgers, bool host) {
   std::string out;
-  for (LedgerLine const& line : l.lines) {
-    if (line.host != host) continue;
-    std::string const what = fmt::format("{} {} ({})", name_of(line.role), name_of(line.category), line.name);
-    out += fmt::format("  {:>8}  {:<48}  {}\n            = {}\n", gib(line.bytes), what, phase_list(line),
-                       line.formula);
+  for (auto l = ledgers.begin(); l != ledgers.end(); ++l) {
+    for (LedgerLine const& line : l->lines) {
+      auto const has = [&line](RankLedger const& other) { return holds(other, line); };
+      if (line.host != host || std::any_of(ledgers.begin(), l, has)) continue;
+      std::string holders;
+      for (RankLedger const& other : ledgers) {
+        if (has(other)) holders += (holders.empty() ? "; " : ", ") + other.name;
+      }
+      if (std::all_of(ledgers.begin(), ledgers.end(), has)) holders.clear();
+      out += fmt::format("  {:>8}  {} {}: {} ({}{})\n            = {}\n", gib(line.bytes), name_of(line.role),
+                         name_of(line.category), line.name, phase_list(line), holders, line.formula);
+    }
   }
   return out;
 }
 
 std::string class_text(RankLedger const& l, std::vector<Phase> const& phases) {
   MemoryPeak const top = peak(l);
-  std::string out = fmt::format("{}\n{}", class_title(l), table(l, phases));
-  out += fmt::format("  peak {} in {}, {} {}\n", format(top.bytes), name_of(top.phase),
-                     top.bytes > l.capacity ? "over by" : "headroom",
-                     format(top.bytes > l.capacity ? top.bytes - l.capacity : l.capacity - top.bytes));
-  out += "  lines, GiB\n" + lines_of(l, false);
-  std::string const host = lines_of(l, true);
-  if (!host.empty()) out += "  on the host, GiB\n" + host;
-  return out + '\n';
+  bool const over = top.bytes > l.capacity;
+  return fmt::format("{}\n{}  peak {} in {}, {} {}\n\n", class_title(l), table(l, phases), format(top.bytes),
+                     name_of(top.phase), over ? "over by" : "headroom",
+                     format(over ? top.bytes - l.capacity : l.capacity - top.bytes));
 }
 
 std::string kv_text(KvForecast const& kv) {
@@ -163,6 +177,10 @@ MemoryVerdict memory_verdict(MemoryForecast const& f) {
 std::string memory_text(MemoryForecast const& f) {
   std::string out = memory_verdict(f).sentence + "\n\n";
   for (RankLedger const& l : f.ledgers) out += class_text(l, f.phases);
+  out += "Lines in GiB, per GPU\n" + lines_text(f.ledgers, false);
+  std::string const on_host = lines_text(f.ledgers, true);
+  if (!on_host.empty()) out += "Lines in GiB, on the host per GPU\n" + on_host;
+  out += '\n';
   if (f.kv) out += kv_text(*f.kv);
   MemoryPeak const host = host_peak(f.ledgers, f.cluster);
   out += fmt::format("Host memory of the fullest node: {} of {}{}.\n", format(host.bytes),

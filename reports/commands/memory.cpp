@@ -1,47 +1,47 @@
-#include <iostream>
 #include <memory>
+#include <string>
 
 #include "reports/commands/commands.hpp"
+#include "reports/commands/scenario_input.hpp"
 #include "reports/memory_report.hpp"
 #include "reports/output_file.hpp"
 
 namespace rollcast {
 namespace {
 
-struct MemoryCommand {
-  std::string file;
-  ScenarioOptions options;
+struct Arguments {
+  ScenarioArguments scenario;
   std::string json;
 };
 
-int run(MemoryCommand const& command) {
-  ScenarioResult const read = read_scenario_file(command.file, command.options);
-  if (!read.scenario) {
-    std::cerr << format(read.problems);
-    return 2;
-  }
-  MemoryForecast const forecast = forecast_memory(*read.scenario);
-  if (command.json != "-") std::cout << memory_text(forecast);
-  if (command.json.empty()) return 0;
-  std::string const error = write_file(command.json, memory_json(forecast));
+int write(std::string const& path, std::string const& content) {
+  std::string const error = write_file(path, content);
   if (error.empty()) return 0;
-  std::cerr << error << '\n';
+  print_error(error);
   return 2;
+}
+
+int memory(Arguments const& arguments) {
+  int exit_code = 0;
+  std::optional<Scenario> const scenario = read_scenario(arguments.scenario, exit_code);
+  if (!scenario) return exit_code;
+  MemoryForecast const forecast = forecast_memory(*scenario);
+  if (!arguments.json.empty()) exit_code = write(arguments.json, memory_json(forecast));
+  if (exit_code == 0 && arguments.json != "-") exit_code = write("-", memory_text(forecast));
+  return exit_code;
 }
 
 }  // namespace
 
 void add_memory_command(CLI::App& app, int& exit_code) {
-  auto const command = std::make_shared<MemoryCommand>();
-  CLI::App* const verb =
-      app.add_subcommand("memory", "What each GPU and host holds in each phase, and whether it fits");
-  verb->add_option("file", command->file, "Scenario")->required();
-  verb->add_option("--set", command->options.sets, "key.path=value, over the scenario's value");
-  verb->add_option("--catalog", command->options.catalog_files,
-                   "Catalog file that overrides or adds entries");
-  verb->add_option("--json", command->json,
-                   "Write the ledger as JSON (- for standard output, without the text)");
-  verb->callback([command, &exit_code] { exit_code = run(*command); });
+  auto const arguments = std::make_shared<Arguments>();
+  CLI::App* const command =
+      app.add_subcommand("memory", "What every GPU and host holds in each phase, and whether it fits");
+  add_scenario_arguments(*command, arguments->scenario);
+  command->add_option("--json", arguments->json, "Write the ledger as JSON (- in place of the text)")
+      ->type_name("FILE");
+  command->footer("Example:\n  rollcast memory grpo.yaml --set train.recompute=none");
+  command->callback([arguments, &exit_code] { exit_code = memory(*arguments); });
 }
 
 }  // namespace rollcast

@@ -106,7 +106,7 @@ TEST(Activations, LogitsCopies) {
   TrainerOptions t;
   EXPECT_EQ(fp32_logits_copies(t, true), 2);
   t.kind = TrainerKind::fsdp2;
-  EXPECT_EQ(fp32_logits_copies(t, true), 3);
+  EXPECT_EQ(fp32_logits_copies(t, true), 4);
   EXPECT_EQ(fp32_logits_copies(t, false), 2);
   t.fused_cross_entropy = true;
   EXPECT_EQ(fp32_logits_copies(t, true), 0);

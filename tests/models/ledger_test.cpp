@@ -203,6 +203,39 @@ TEST(Ledger, StagesHoldTheirInFlightMicroBatches) {
   }
 }
 
+// Llama-3.1-8B keeps 139,392 B per token of a layer while it recomputes it (activations_test), 2,048 tokens.
+// The first of two stages has no logits; the last has 128,256 x (2 + 2 x 4) B per token of them, more than
+// the layer; with a vocabulary of 10,000 they are 100,000 B and 39,392 B per token come on top.
+TEST(Ledger, RecomputedLayerAndLogitsExcludeEachOther) {
+  Job job = plain_job(model("llama-3.1-8b"), AlgorithmKind::sft, 2);
+  job.train.kind = TrainerKind::megatron;
+  job.train.parallel.pp = 2;
+  job.train.recompute = Recompute::full;
+  auto const recomputed = [&](std::size_t stage) {
+    std::vector<RankLedger> const ledgers = memory_ledger(job);
+    LedgerLine const* l =
+        find_line(ledgers[stage], Role::actor, "recomputed layer", MemoryCategory::activations);
+    return l == nullptr ? 0 : l->bytes.value;
+  };
+  EXPECT_DOUBLE_EQ(recomputed(0), 2048 * 139'392.0);
+  EXPECT_DOUBLE_EQ(recomputed(1), 0);
+  job.model.vocab = 10'000;
+  EXPECT_DOUBLE_EQ(recomputed(1), 2048 * 39'392.0);
+}
+
+// FSDP2's master weights are the parameters: they move with the weights, not with the optimizer.
+TEST(Ledger, FsdpMasterWeightsMoveWithTheParameters) {
+  Job job = colocated_grpo();
+  job.train.kind = TrainerKind::fsdp2;
+  job.train.parallel = {};
+  RankLedger const l = memory_ledger(job).front();
+  LedgerLine const* master = find_line(l, Role::actor, "model", MemoryCategory::master_weights);
+  ASSERT_NE(master, nullptr);
+  EXPECT_TRUE(contains(master->phases, Phase::old_logprob));
+  EXPECT_FALSE(contains(find_line(l, Role::actor, "model", MemoryCategory::optimizer_states)->phases,
+                        Phase::old_logprob));
+}
+
 // One micro-batch per step: the inner stages of a pipeline are alike.
 TEST(Ledger, EqualStagesAreMerged) {
   Job job = plain_job(model("llama-3.1-8b"), AlgorithmKind::sft, 4);
@@ -323,6 +356,10 @@ TEST(Ledger, HostMemoryOfTheFullestNode) {
   job.cluster.nodes = 1;
   EXPECT_DOUBLE_EQ(host_total(ledgers, job.cluster, Phase::generate).value, 8 * (first + second));
   EXPECT_GE(host_peak(ledgers, job.cluster).bytes, host_total(ledgers, job.cluster, Phase::generate));
+  // Nodes of 6 and classes of 8: the second node holds two of the first and four of the second.
+  job.cluster.node.gpus = 6;
+  EXPECT_DOUBLE_EQ(host_total(ledgers, job.cluster, Phase::generate).value,
+                   std::max({6 * first, 2 * first + 4 * second, 4 * second}));
 }
 
 TEST(Ledger, SameJobSameLedger) {

@@ -1,0 +1,83 @@
+// rollcast memory, run in this process with its output captured.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "reports/commands/commands.hpp"
+
+namespace rollcast {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+std::string const example = ROLLCAST_SOURCE_DIR "/scenarios/examples/grpo-8b-colocated.yaml";
+
+struct Outcome {
+  int exit_code = 0;
+  std::string out;
+  std::string err;
+};
+
+Outcome run(std::vector<std::string> words) {
+  CLI::App app("rollcast");
+  Outcome r;
+  add_memory_command(app, r.exit_code);
+  std::reverse(words.begin(), words.end());
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  app.parse(words);
+  r.out = testing::internal::GetCapturedStdout();
+  r.err = testing::internal::GetCapturedStderr();
+  return r;
+}
+
+TEST(MemoryCommand, TheExampleFits) {
+  Outcome const r = run({"memory", example});
+  EXPECT_EQ(r.exit_code, 0);
+  EXPECT_EQ(r.err, "");
+  EXPECT_THAT(r.out, StartsWith("Fits: "));
+  for (char const* text :
+       {"stage 0", "stage 1", "update_actor", "KV pages", "Host memory of the fullest node"}) {
+    EXPECT_THAT(r.out, HasSubstr(text));
+  }
+}
+
+// A layout that does not fit is a result, not a failure.
+TEST(MemoryCommand, NotFittingIsAResult) {
+  Outcome const r = run({"memory", example, "--set", "rollout.gpu_memory_utilization=0.2"});
+  EXPECT_EQ(r.exit_code, 0);
+  EXPECT_THAT(r.out, StartsWith("Does not fit: the rollout engine refuses to start"));
+}
+
+TEST(MemoryCommand, JsonInPlaceOfTheText) {
+  Outcome const r = run({"memory", example, "--json", "-"});
+  EXPECT_EQ(r.exit_code, 0);
+  auto const json = nlohmann::json::parse(r.out);
+  EXPECT_EQ(json["scenario"], "grpo-8b-colocated");
+  EXPECT_EQ(json["classes"].size(), 2U);
+}
+
+TEST(MemoryCommand, BadInput) {
+  Outcome const missing = run({"memory", "no-such-file.yaml"});
+  EXPECT_EQ(missing.exit_code, 2);
+  EXPECT_EQ(missing.out, "");
+  EXPECT_THAT(missing.err, HasSubstr("no-such-file.yaml"));
+  Outcome const layout = run({"memory", example, "--set", "train.parallel.tp=3"});
+  EXPECT_EQ(layout.exit_code, 2);
+  EXPECT_THAT(layout.err, HasSubstr("train.parallel"));
+}
+
+TEST(MemoryCommand, UnwritablePath) {
+  Outcome const r = run({"memory", example, "--json", "/no/such/folder/ledger.json"});
+  EXPECT_EQ(r.exit_code, 2);
+  EXPECT_THAT(r.err, HasSubstr("cannot write /no/such/folder/ledger.json"));
+  EXPECT_EQ(r.out, "");
+}
+
+}  // namespace
+}  // namespace rollcast
