@@ -20,7 +20,7 @@ class FinishQueue {
 
   void push(Sequence const& s, int position) {
     heap_.push_back({s.finish_step, s.admission, position});
-    std::push_heap(heap_.begin(), heap_.end(), later);
+    std::push_heap(heap_.begin(), heap_.end(), Later{});
   }
 
   // The next one to finish; nullptr: nothing decodes.
@@ -30,14 +30,16 @@ class FinishQueue {
   }
 
   void pop() {
-    std::pop_heap(heap_.begin(), heap_.end(), later);
+    std::pop_heap(heap_.begin(), heap_.end(), Later{});
     heap_.pop_back();
   }
 
  private:
-  static bool later(Entry const& a, Entry const& b) {
-    return a.step != b.step ? a.step > b.step : a.admission > b.admission;
-  }
+  struct Later {
+    bool operator()(Entry const& a, Entry const& b) const {
+      return a.step != b.step ? a.step > b.step : a.admission > b.admission;
+    }
+  };
   static bool stale(std::vector<Sequence> const& all, Entry const& e) {
     Sequence const& s = all[static_cast<std::size_t>(e.sequence)];
     return s.place != Sequence::Place::decode || s.admission != e.admission;

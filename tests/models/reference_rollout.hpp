@@ -98,10 +98,30 @@ class ReferenceRollout {
     int generated = 0;
     std::int64_t computed = 0;  // tokens in KV
     std::int64_t own = 0;       // pages of its own
+    std::int64_t room = 0;      // tokens that its pages can hold, shared ones included
     bool decodes = false;
     std::int64_t chunk = 0;  // tokens of this step
 
     std::int64_t tokens() const { return std::int64_t{request.prompt_tokens} + generated; }
+  };
+  struct Load {  // what a step is priced by
+    std::int64_t sequences = 0;
+    std::int64_t tokens = 0;
+    std::int64_t batch = 0;
+    std::int64_t context = 0;
+    double pairs = 0;
+
+    void add(Live const& r) {
+      ++sequences;
+      tokens += r.chunk;
+      if (r.decodes) {
+        ++batch;
+        context += r.computed + 1;
+      } else {
+        double const n = static_cast<double>(r.chunk);
+        pairs += n * static_cast<double>(r.computed) + 0.5 * n * (n + 1);
+      }
+    }
   };
   struct Group {
     std::int64_t present = 0;  // leading prompt pages whose content is there
@@ -142,12 +162,14 @@ class ReferenceRollout {
   }
   // Makes r hold pages for `tokens` tokens; a page that a prompt fills becomes the group's.
   bool grow(Live& r, std::int64_t tokens) {
+    if (r.decodes && tokens <= r.room) return true;
     std::int64_t const shared = shareable(r);
     std::int64_t const have = r.own + (shared > 0 ? std::min(shared, r.computed / options_.block_size) : 0);
     std::int64_t const need = (tokens + options_.block_size - 1) / options_.block_size - have;
     if (need > available()) return false;
     for (std::int64_t k = 0; k < need; ++k) take_page();
     r.own += need;
+    r.room = (have + need) * options_.block_size;
     if (shared > 0) {
       Group& g = groups_[r.request.group];
       std::int64_t const full = std::min(shared, tokens / options_.block_size);
@@ -166,6 +188,7 @@ class ReferenceRollout {
         for (std::int64_t k = g.present; k-- > 0;) idle_.emplace_back(r.request.group, k);
     }
     r.own = 0;
+    r.room = 0;
     r.computed = 0;
     r.decodes = false;
   }
@@ -180,6 +203,7 @@ class ReferenceRollout {
     std::int64_t budget = options_.max_num_batched_tokens;
     bool preempted = false;
     std::size_t scheduled = 0;
+    Load load;
     while (scheduled < running_.size() && budget > 0) {
       std::size_t const i = scheduled;
       std::int64_t const n = std::min(running_[i].tokens() - running_[i].computed, budget);
@@ -190,6 +214,7 @@ class ReferenceRollout {
       }
       if (i == running_.size()) break;
       running_[i].chunk = n;
+      load.add(running_[i]);
       budget -= n;
       ++scheduled;
     }
@@ -203,13 +228,15 @@ class ReferenceRollout {
       r.chunk = std::min(r.tokens() - r.computed, budget);
       if (!admit(r)) break;
       counters_.cached_tokens += present * options_.block_size;
+      load.add(r);
       budget -= r.chunk;
       waiting_.pop_front();
       running_.push_back(r);
       ++scheduled;
     }
 
-    double const cost = price(scheduled);
+    double const cost = price(load);
+    counters_.decode_context_sum += static_cast<double>(load.context);
     now_ += cost;
     counters_.busy += Seconds(cost);
     ++counters_.steps;
@@ -256,32 +283,13 @@ class ReferenceRollout {
     return grow(r, r.computed + r.chunk);
   }
 
-  double price(std::size_t scheduled) {
-    std::int64_t tokens = 0;
-    std::int64_t batch = 0;
-    std::int64_t context = 0;
-    double pairs = 0;
-    for (std::size_t i = 0; i < scheduled; ++i) {
-      Live const& r = running_[i];
-      tokens += r.chunk;
-      if (r.decodes) {
-        ++batch;
-        context += r.computed + 1;
-      } else {
-        double const n = static_cast<double>(r.chunk);
-        pairs += n * static_cast<double>(r.computed) + 0.5 * n * (n + 1);
-      }
-    }
-    counters_.decode_context_sum += static_cast<double>(context);
-    double const attention = batch == 0
-                                 ? 0.0
-                                 : attention_at(static_cast<double>(batch),
-                                                static_cast<double>(context) / static_cast<double>(batch));
-    return prices_.fixed.value + prices_.per_sequence.value * static_cast<double>(scheduled) +
-           line(
-               prices_.dense.x, [&](std::size_t i) { return prices_.dense.y[i]; },
-               static_cast<double>(tokens)) +
-           attention + prices_.prefill_per_pair * pairs;
+  double price(Load const& l) const {
+    double const batch = static_cast<double>(l.batch);
+    double const attention = l.batch == 0 ? 0.0 : attention_at(batch, static_cast<double>(l.context) / batch);
+    auto const dense = [&](std::size_t i) { return prices_.dense.y[i]; };
+    return prices_.fixed.value + prices_.per_sequence.value * static_cast<double>(l.sequences) +
+           line(prices_.dense.x, dense, static_cast<double>(l.tokens)) + attention +
+           prices_.prefill_per_pair * l.pairs;
   }
 
   // Linear between knots, beyond them with the slope of the end segment.

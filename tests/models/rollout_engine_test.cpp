@@ -10,6 +10,7 @@
 
 #include "models/random.hpp"
 #include "tests/models/reference_rollout.hpp"
+#include "tests/models/rollout_workload.hpp"
 
 namespace rollcast {
 namespace {
@@ -424,6 +425,42 @@ TEST(RolloutEngineProperty, AgreesWithTheReferenceOnRandomWorkloads) {
   EXPECT_GT(preemptions, 10'000);
   EXPECT_GT(cached, 100'000);
   EXPECT_GT(aborted, 1'000);
+}
+
+TEST(RolloutEngine, AgreesWithTheReferenceOnTheBenchmarkWorkload) {
+  for (StepPrices const& p : {workload1024::linear_prices(), workload1024::table_prices()}) {
+    RolloutEngine e(workload1024::options(), workload1024::kKvBlocks, p);
+    ReferenceRollout r(workload1024::options(), workload1024::kKvBlocks, p);
+    std::vector<Completion> got;
+    std::vector<Completion> wanted;
+    for (Request const& q : workload1024::requests(1)) {
+      e.submit(q, seconds(0));
+      r.submit(q, seconds(0));
+    }
+    e.run_to_end(got);
+    r.run_to_end(wanted);
+    expect_same(e, got, r, wanted);
+    EXPECT_GT(e.counters().preemptions, 500);
+  }
+}
+
+// Cost follows the events: at most 4 reads of the tables for each, however long the responses; and a few
+// events per request and preemption, where there are a hundred times as many steps.
+TEST(RolloutEngine, ReadsPricesAtMostFourTimesPerEvent) {
+  for (int length_factor : {1, 8}) {
+    for (StepPrices const& p : {workload1024::linear_prices(), workload1024::table_prices()}) {
+      RolloutEngine e(workload1024::options(), length_factor * workload1024::kKvBlocks, p);
+      e.submit(workload1024::requests(length_factor), seconds(0));
+      std::vector<Completion> out;
+      e.run_to_end(out);
+      EngineCounters const& c = e.counters();
+      EXPECT_EQ(out.size(), 1024U);
+      EXPECT_GT(c.price_evaluations, c.events);
+      EXPECT_LE(c.price_evaluations, 4 * c.events);
+      EXPECT_LE(c.events, 3 * (1024 + c.preemptions));
+      EXPECT_GT(c.steps, 5 * c.events);
+    }
+  }
 }
 
 bool same_bits(std::vector<Completion> const& a, std::vector<Completion> const& b) {
