@@ -28,7 +28,9 @@ class Builder {
 
  private:
   VertexId add_vertex(VertexKind kind, int node, int index) {
-    return boost::add_vertex(ClusterVertex{kind, node, index}, c_.graph);
+    VertexId const v = boost::add_vertex(c_.graph);
+    c_.graph[v] = {kind, node, index};
+    return v;
   }
 
   LinkId add_link(VertexId from, VertexId to, BytesPerSecond capacity, bool is_constraint = true) {
