@@ -1,7 +1,5 @@
 #include "models/stage_prices.hpp"
 
-#include <algorithm>
-
 #include "models/layer_prices.hpp"
 
 namespace rollcast {
@@ -18,6 +16,27 @@ struct LogitBytes {
 };
 constexpr LogitBytes kPlainCrossEntropy{18, 14};
 constexpr LogitBytes kFusedCrossEntropy{2, 4};
+
+// What a stage holds, the same for every micro-batch.
+struct StageWork {
+  struct Layers {
+    LayerShape shape;
+    int count = 0;
+  };
+  std::vector<Layers> layers;
+  std::vector<Matmul> head;  // empty without lm_head
+};
+
+StageWork work_of(Job const& job, Stage const& s) {
+  Parallel const& parallel = job.train.parallel;
+  StageWork work;
+  for (LayerKind const& kind : layer_kinds(job.model, s.first_layer, s.layers)) {
+    Cut const cut{parallel.tp, parallel.ep, /*whole_experts=*/false};
+    work.layers.push_back({layer_shape(job.model, kind.example, cut), kind.count});
+  }
+  if (s.has_lm_head) work.head = lm_head_matmuls(job.model, parallel.tp);
+  return work;
+}
 
 // Sums for the forward and the backward of a stage.
 struct Sums {
@@ -38,9 +57,8 @@ class StagePricer {
     ep_ = placed_group(job.cluster, parallel_.ep, parallel_.tp * parallel_.cp);
   }
 
-  void add_layers(LayerKind const& kind) {
-    LayerShape const shape =
-        layer_shape(job_.model, kind.example, {parallel_.tp, parallel_.ep, /*whole_experts=*/false});
+  void add_layers(StageWork::Layers const& layers) {
+    LayerShape const& shape = layers.shape;
     Sums forward;
     Sums backward;
     add_products(shape.matmuls, forward, backward);
@@ -74,8 +92,8 @@ class StagePricer {
     } else if (job_.train.recompute == Recompute::selective) {
       backward.compute += attention;
     }
-    add(forward_, forward, kind.count);
-    add(backward_, backward, kind.count);
+    add(forward_, forward, layers.count);
+    add(backward_, backward, layers.count);
   }
 
   void add_embedding() {
@@ -85,12 +103,12 @@ class StagePricer {
     forward_.communication += tensor_parallel(1);
   }
 
-  void add_head(LogitBytes logit) {
+  void add_head(std::vector<Matmul> const& head, LogitBytes logit) {
     double const tp = parallel_.tp;
     Seconds const norm = memory_time(p_, bytes(2 * job_.model.hidden * kElement / stream_cut() * tokens_));
     forward_.compute += norm;
     backward_.compute += 2 * norm;
-    add_products(lm_head_matmuls(job_.model, parallel_.tp), forward_, backward_);
+    add_products(head, forward_, backward_);
     double const logits = tokens_ * job_.model.vocab / tp;
     forward_.compute += memory_time(p_, bytes(logits * logit.forward));
     backward_.compute += memory_time(p_, bytes(logits * logit.backward));
@@ -209,12 +227,20 @@ class StagePricer {
   Sums backward_;
 };
 
-StageTimes price(Profile const& p, Job const& job, Stage const& s, MicroBatch const& m, LogitBytes logit) {
-  StagePricer pricer(p, job, m);
-  if (s.has_embedding) pricer.add_embedding();
-  for (LayerKind const& kind : layer_kinds(job.model, s.first_layer, s.layers)) pricer.add_layers(kind);
-  if (s.has_lm_head) pricer.add_head(logit);
-  return pricer.times();
+std::vector<StageTimes> price(Profile const& p, Job const& job, Stage const& s,
+                              std::vector<MicroBatch> const& batches) {
+  LogitBytes const logit = job.train.fused_cross_entropy ? kFusedCrossEntropy : kPlainCrossEntropy;
+  StageWork const work = work_of(job, s);
+  std::vector<StageTimes> times;
+  times.reserve(batches.size());
+  for (MicroBatch const& m : batches) {
+    StagePricer pricer(p, job, m);
+    if (s.has_embedding) pricer.add_embedding();
+    for (StageWork::Layers const& layers : work.layers) pricer.add_layers(layers);
+    if (s.has_lm_head) pricer.add_head(work.head, logit);
+    times.push_back(pricer.times());
+  }
+  return times;
 }
 
 }  // namespace
@@ -230,16 +256,28 @@ std::vector<Stage> pipeline_stages(Architecture const& a, int pp) {
   return stages;
 }
 
+std::vector<StageTimes> stage_times(Profile const& p, Job const& job, Stage const& s,
+                                    std::vector<MicroBatch> const& batches) {
+  return price(p, job, s, batches);
+}
+
+std::vector<StageTimes> logprob_times(Profile const& p, Job const& job, Stage const& s,
+                                      std::vector<MicroBatch> const& batches) {
+  std::vector<StageTimes> times = price(p, job, s, batches);
+  for (StageTimes& t : times) {
+    t.backward = Seconds(0);
+    t.backward_flops = Flops(0);
+    t.backward_communication = Seconds(0);
+  }
+  return times;
+}
+
 StageTimes stage_times(Profile const& p, Job const& job, Stage const& s, MicroBatch const& m) {
-  return price(p, job, s, m, job.train.fused_cross_entropy ? kFusedCrossEntropy : kPlainCrossEntropy);
+  return stage_times(p, job, s, std::vector<MicroBatch>{m}).front();
 }
 
 StageTimes logprob_times(Profile const& p, Job const& job, Stage const& s, MicroBatch const& m) {
-  StageTimes t = price(p, job, s, m, job.train.fused_cross_entropy ? kFusedCrossEntropy : kPlainCrossEntropy);
-  t.backward = Seconds(0);
-  t.backward_flops = Flops(0);
-  t.backward_communication = Seconds(0);
-  return t;
+  return logprob_times(p, job, s, std::vector<MicroBatch>{m}).front();
 }
 
 Bytes stage_transfer_bytes(Job const& job, MicroBatch const& m) {

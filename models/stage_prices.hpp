@@ -54,6 +54,12 @@ StageTimes stage_times(Profile const& p, Job const& job, Stage const& s, MicroBa
 // stage). Backward members are zero.
 StageTimes logprob_times(Profile const& p, Job const& job, Stage const& s, MicroBatch const& m);
 
+// The same for many micro-batches, in their order; the stage's shapes are derived once.
+std::vector<StageTimes> stage_times(Profile const& p, Job const& job, Stage const& s,
+                                    std::vector<MicroBatch> const& batches);
+std::vector<StageTimes> logprob_times(Profile const& p, Job const& job, Stage const& s,
+                                      std::vector<MicroBatch> const& batches);
+
 // Bytes of one activation hand-over between stages for a micro-batch, of one rank: tokens / cp x hidden in
 // bf16, divided by tp under sequence parallelism.
 Bytes stage_transfer_bytes(Job const& job, MicroBatch const& m);

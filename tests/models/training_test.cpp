@@ -84,6 +84,21 @@ TEST(StageTimes, LogprobsAreAForward) {
   EXPECT_LE(l.backward_flops, Flops(0));
 }
 
+TEST(StageTimes, ManyMicroBatchesCostWhatEachDoes) {
+  Job const job = llama_job(2);
+  std::vector<MicroBatch> const batches{one_sequence(100), one_sequence(4000), one_sequence(17)};
+  auto const many = stage_times(round_profile(), job, whole(job), batches);
+  auto const logprobs = logprob_times(round_profile(), job, whole(job), batches);
+  ASSERT_EQ(many.size(), 3U);
+  ASSERT_EQ(logprobs.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    StageTimes const one = stage_times(round_profile(), job, whole(job), batches[i]);
+    EXPECT_DOUBLE_EQ(many[i].forward.value, one.forward.value);
+    EXPECT_DOUBLE_EQ(many[i].backward.value, one.backward.value);
+    EXPECT_DOUBLE_EQ(logprobs[i].forward.value, one.forward.value);
+  }
+}
+
 TEST(StageTimes, RecomputationAddsAForwardOfTheLayers) {
   Job job = llama_job(2);
   MicroBatch const m = one_sequence(4096);
