@@ -183,6 +183,7 @@ std::string fault(Architecture const& a) {
         std::pair{"kv_heads", a.kv_heads}, std::pair{"head_dim", a.head_dim}, std::pair{"vocab", a.vocab}}) {
     if (value < 1) return fmt::format("{} is {}, it must be at least 1", name, value);
   }
+  if (a.layers > 10000) return fmt::format("{} layers, more than 10000", a.layers);
   if (a.heads % a.kv_heads != 0)
     return fmt::format("kv_heads {} does not divide heads {}", a.kv_heads, a.heads);
   bool const dense_layers = !a.moe || a.moe->first_dense_layers > 0;
@@ -197,6 +198,8 @@ std::string fault(Architecture const& a) {
     if (l.full_attention_interval < 1 || l.key_heads < 1 || l.value_heads < 1 || l.key_head_dim < 1 ||
         l.value_head_dim < 1)
       return "linear attention needs full_attention_interval, heads and head widths of at least 1";
+    if (static_cast<double>(l.value_heads) * l.key_head_dim * l.value_head_dim > 1e15)
+      return "linear attention with a state of more than 1e15 elements";
   }
   if (rough_parameters(a) > 1e15) return "more than 1e15 parameters";
   return {};

@@ -1,6 +1,7 @@
 // Shapes of the models, one row each. They are the fields of the config.json that the maker publishes on
-// Hugging Face (the repository is the row's source); where a second public description was read to check it,
-// the source names that too. vocab is the number of stored embedding rows, padding included.
+// Hugging Face (the repository is the row's source), and the source says what a row was checked by: most
+// often the exact number of elements of the checkpoint, which the tensors that follow from the shapes must
+// reproduce. vocab is the number of stored embedding rows, padding included.
 //
 // Qwen3.5 is a described approximation. Three of four layers are gated delta nets: in_proj_qkv and in_proj_z
 // (queries and keys of key_heads, values and output gate of value_heads), in_proj_a and in_proj_b (decay and
@@ -26,9 +27,8 @@ struct Dense {
   std::int64_t published;
 };
 
-// published_parameters has a note of its own: the figure is the number of elements in the published
-// checkpoint.
-Architecture dense(Dense const& d, char const* family) {
+// checked_by: besides the exact number of elements.
+Architecture dense(Dense const& d, char const* family, std::string const& checked_by = "") {
   Architecture a;
   a.name = d.name;
   a.family = family;
@@ -42,7 +42,10 @@ Architecture dense(Dense const& d, char const* family) {
   a.max_context = d.max_context;
   a.tied_embeddings = d.tied;
   a.published_parameters = d.published;
-  a.sources = {{"*", std::string("config.json of ") + d.repository}};
+  std::string const checked = d.published > 0      ? "checked by the checkpoint's exact number of elements"
+                              : checked_by.empty() ? "not checked by an exact number of elements"
+                                                   : "checked by " + checked_by;
+  a.sources = {{"*", std::string("config.json of ") + d.repository + ", " + checked}};
   if (d.published > 0) {
     a.sources.push_back({"published_parameters", std::string("elements of the checkpoint ") + d.repository});
   }
@@ -173,8 +176,9 @@ void add_qwen3_moe(std::vector<Architecture>& out) {
   }
 }
 
-Architecture latent(Dense const& d, char const* family, Mla const& mla, Moe const& moe) {
-  Architecture a = dense(d, family);
+Architecture latent(Dense const& d, char const* family, Mla const& mla, Moe const& moe,
+                    std::string const& checked_by) {
+  Architecture a = dense(d, family, checked_by);
   a.mla = mla;
   a.moe = moe;
   return a;
@@ -184,37 +188,39 @@ void add_deepseek(std::vector<Architecture>& out) {
   Moe v3{256, 8, 2048, 1, 2048, 3, true, false};
   Architecture a = latent(
       {"deepseek-v3", "deepseek-ai/DeepSeek-V3", 61, 7168, 128, 128, 192, 18432, 129280, 163840, false, 0},
-      "deepseek_v3", {1536, 512, 128, 64, 128}, v3);
+      "deepseek_v3", {1536, 512, 128, 64, 128}, v3, "the 671 billion of its README");
   a.mtp_layers = 1;
   out.push_back(a);
   Moe moonlight{64, 6, 1408, 2, 2816, 1, true, false};
   Architecture b = latent({"moonlight-16b-a3b", "moonshotai/Moonlight-16B-A3B", 27, 2048, 16, 16, 192, 11264,
                            163840, 8192, false, 0},
-                          "deepseek_v3", {0, 512, 128, 64, 128}, moonlight);
-  b.sources.push_back({"layers", "scripts/models/moonlight.sh of vllm-project/vime, as every other shape"});
+                          "deepseek_v3", {0, 512, 128, 64, 128}, moonlight,
+                          "scripts/models/moonlight.sh of vllm-project/vime");
   out.push_back(b);
 }
 
 void add_glm(std::vector<Architecture>& out) {
-  Architecture a = dense(
-      {"glm-4.5", "zai-org/GLM-4.5", 92, 5120, 96, 8, 128, 12288, 151552, 131072, false, 0}, "glm4_moe");
+  constexpr char const* kGlmCheck =
+      "the checkpoint's exact number of elements, its multi-token-prediction layer included";
+  Architecture a =
+      dense({"glm-4.5", "zai-org/GLM-4.5", 92, 5120, 96, 8, 128, 12288, 151552, 131072, false, 0}, "glm4_moe",
+            kGlmCheck);
   a.qkv_bias = true;
   a.qk_norm = true;
   a.moe = Moe{160, 8, 1536, 1, 1536, 3, true, false};
   a.mtp_layers = 1;
-  a.sources.push_back({"layers", "scripts/models/glm4.5-355B-A32B.sh of slime, as every other shape"});
   out.push_back(a);
   Architecture b =
       dense({"glm-4.5-air", "zai-org/GLM-4.5-Air", 46, 4096, 96, 8, 128, 10944, 151552, 131072, false, 0},
-            "glm4_moe");
+            "glm4_moe", kGlmCheck);
   b.qkv_bias = true;
   b.moe = Moe{128, 8, 1408, 1, 1408, 1, true, false};
   b.mtp_layers = 1;
-  b.sources.push_back({"layers", "scripts/models/glm4.5-106B-A12B.sh of slime, as every other shape"});
   out.push_back(b);
   Architecture c = latent(
       {"glm-4.7-flash", "zai-org/GLM-4.7-Flash", 47, 2048, 20, 20, 256, 10240, 154880, 202752, false, 0},
-      "glm4_moe_lite", {768, 512, 192, 64, 256}, Moe{64, 4, 1536, 1, 1536, 1, true, false});
+      "glm4_moe_lite", {768, 512, 192, 64, 256}, Moe{64, 4, 1536, 1, 1536, 1, true, false},
+      "the copy of it in ai-dynamo/aiconfigurator");
   c.mtp_layers = 1;
   out.push_back(c);
 }
@@ -239,13 +245,13 @@ void add_qwen35(std::vector<Architecture>& out) {
   };
   for (Hybrid const& h : rows) {
     bool const sparse = h.dense.intermediate == 0;
-    Architecture a = dense(h.dense, sparse ? "qwen3_5_moe" : "qwen3_5");
+    Architecture a =
+        dense(h.dense, sparse ? "qwen3_5_moe" : "qwen3_5", std::string(h.check) + " of slime and miles");
     a.qk_norm = true;
     a.gated_attention = true;
     a.mtp_layers = 1;
     a.linear_attention = LinearAttention{4, 16, h.value_heads, 128, 128, 4};
     if (sparse) a.moe = Moe{256, 8, 512, 1, 512, 0, false, true};
-    a.sources.push_back({"layers", std::string(h.check) + " of THUDM/slime, as every other shape"});
     a.sources.push_back({"linear_attention", "config.json of " + std::string(h.dense.repository) +
                                                  "; described approximation of the gated delta net"});
     out.push_back(a);

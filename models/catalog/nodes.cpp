@@ -12,7 +12,8 @@ constexpr double kDdr5_4800 = 8 * 38.4;
 constexpr double kDdr4_3200 = 8 * 25.6;
 constexpr double kDdr4_2400 = 4 * 19.2;
 
-constexpr char const* kDgxH100 = "NVIDIA DGX H100/H200 user guide: 8 ConnectX-7 at 400 Gb/s, 2 sockets, 2 TB";
+constexpr char const* kDgxH100 =
+    "NVIDIA DGX H100/H200 user guide: 8 ConnectX-7 at 400 Gb/s, 2 sockets, 2 TB (32 x 64 GiB)";
 constexpr char const* kDgxA100 = "NVIDIA DGX A100 user guide: 8 ConnectX-6 at 200 Gb/s, 2 sockets";
 constexpr char const* kUnchecked = "usual build of this server; common knowledge, unchecked";
 constexpr char const* kOneSocket = "usual build of a workstation; common knowledge, unchecked";
@@ -25,7 +26,7 @@ struct Row {
   int per_switch, numa;
   int nics;
   double nic_gbit;
-  double host_gb;
+  double host_gib;
   double host_gbs;  // per NUMA node
   char const* fabric;
   std::vector<SourceNote> sources;
@@ -48,7 +49,7 @@ Node make(Row const& r, std::vector<Gpu> const& gpus) {
   n.numa_nodes = r.numa;
   n.nics = r.nics;
   n.nic = Gb_per_s(r.nic_gbit);
-  n.host_memory = GB(r.host_gb);
+  n.host_memory = GiB(r.host_gib);
   n.host_memory_bandwidth = GB_per_s(r.host_gbs);
   n.fabric = r.fabric;
   n.sources = r.sources;
@@ -60,10 +61,10 @@ Node make(Row const& r, std::vector<Gpu> const& gpus) {
 std::vector<Node> node_table(std::vector<Gpu> const& gpus) {
   using enum Interconnect;
   std::vector<Row> const rows = {
-      // name, gpu, gpus, interconnect, GPUs per PCIe switch, NUMA nodes, NICs, Gb/s each, host GB, GB/s,
+      // name, gpu, gpus, interconnect, GPUs per PCIe switch, NUMA nodes, NICs, Gb/s each, host GiB, GB/s,
       // fabric
-      {"hgx-h100", "h100-sxm", 8, nvswitch, 2, 2, 8, 400, 2000, kDdr5_4800, "ib-400g", {{"*", kDgxH100}}},
-      {"hgx-h200", "h200-sxm", 8, nvswitch, 2, 2, 8, 400, 2000, kDdr5_4800, "ib-400g", {{"*", kDgxH100}}},
+      {"hgx-h100", "h100-sxm", 8, nvswitch, 2, 2, 8, 400, 2048, kDdr5_4800, "ib-400g", {{"*", kDgxH100}}},
+      {"hgx-h200", "h200-sxm", 8, nvswitch, 2, 2, 8, 400, 2048, kDdr5_4800, "ib-400g", {{"*", kDgxH100}}},
       {"hgx-a100",
        "a100-sxm-80gb",
        8,
@@ -72,7 +73,7 @@ std::vector<Node> node_table(std::vector<Gpu> const& gpus) {
        2,
        8,
        200,
-       2000,
+       2048,
        kDdr4_3200,
        "ib-200g",
        {{"*", kDgxA100}}},
@@ -84,7 +85,7 @@ std::vector<Node> node_table(std::vector<Gpu> const& gpus) {
        2,
        8,
        200,
-       1000,
+       1024,
        kDdr4_3200,
        "ib-200g",
        {{"*", kDgxA100}}},
@@ -96,7 +97,7 @@ std::vector<Node> node_table(std::vector<Gpu> const& gpus) {
        2,
        8,
        400,
-       2000,
+       2048,
        kDdr5_4800,
        "ib-400g",
        {{"nics", "DeepSeek-V3 report and DeepEP: one ConnectX-7 at 400 Gb/s per GPU"},
@@ -110,11 +111,11 @@ std::vector<Node> node_table(std::vector<Gpu> const& gpus) {
        2,
        8,
        200,
-       1000,
+       1024,
        kDdr4_3200,
        "ib-200g",
        {{"*", kUnchecked}}},
-      {"hgx-h20", "h20-sxm", 8, nvswitch, 2, 2, 8, 400, 2000, kDdr5_4800, "roce-400g", {{"*", kUnchecked}}},
+      {"hgx-h20", "h20-sxm", 8, nvswitch, 2, 2, 8, 400, 2048, kDdr5_4800, "roce-400g", {{"*", kUnchecked}}},
       {"hgx-b200",
        "b200-sxm",
        8,
@@ -123,10 +124,10 @@ std::vector<Node> node_table(std::vector<Gpu> const& gpus) {
        2,
        8,
        400,
-       2000,
+       2048,
        kDdr5_5600,
        "ib-400g",
-       {{"*", "NVIDIA DGX B200 data sheet: 8 ConnectX-7 ports at 400 Gb/s, 2 sockets, 2 TB"}}},
+       {{"*", "NVIDIA DGX B200 data sheet: 8 ConnectX-7 ports at 400 Gb/s, 2 sockets, 2 TB (32 x 64 GiB)"}}},
       {"gb200-tray",
        "gb200",
        4,
@@ -135,7 +136,7 @@ std::vector<Node> node_table(std::vector<Gpu> const& gpus) {
        2,
        4,
        400,
-       960,
+       894,
        512,
        "ib-400g",
        {{"gpus",
@@ -150,7 +151,7 @@ std::vector<Node> node_table(std::vector<Gpu> const& gpus) {
        36,
        72,
        400,
-       17280,
+       16093,
        512,
        "ib-400g",
        {{"gpus", "one NVLink domain of 72 GPUs in 18 trays, taken as one node"},
@@ -177,7 +178,7 @@ std::vector<Node> node_table(std::vector<Gpu> const& gpus) {
        2,
        4,
        400,
-       1000,
+       1024,
        kDdr5_4800,
        "ib-400g",
        {{"*", kUnchecked}}},
@@ -189,7 +190,7 @@ std::vector<Node> node_table(std::vector<Gpu> const& gpus) {
        2,
        4,
        200,
-       1000,
+       1024,
        kDdr4_3200,
        "ib-200g",
        {{"*", kUnchecked}}},
@@ -201,13 +202,13 @@ std::vector<Node> node_table(std::vector<Gpu> const& gpus) {
        2,
        4,
        400,
-       1000,
+       1024,
        kDdr5_4800,
        "roce-400g",
        {{"nics", "NVIDIA 2-8-5-200 reference: 200 Gb/s per GPU; common knowledge, unchecked"},
         {"nic", "NVIDIA 2-8-5-200 reference: 200 Gb/s per GPU; common knowledge, unchecked"},
         {"*", kUnchecked}}},
-      {"pcie-l20", "l20", 8, pcie, 4, 2, 4, 400, 1000, kDdr5_4800, "roce-400g", {{"*", kUnchecked}}},
+      {"pcie-l20", "l20", 8, pcie, 4, 2, 4, 400, 1024, kDdr5_4800, "roce-400g", {{"*", kUnchecked}}},
       {"pcie-a10g",
        "a10g",
        8,
@@ -244,7 +245,7 @@ std::vector<Node> node_table(std::vector<Gpu> const& gpus) {
        2,
        8,
        400,
-       2000,
+       2048,
        kDdr5_4800,
        "roce-400g",
        {{"interconnect",
@@ -284,7 +285,7 @@ std::vector<Node> node_table(std::vector<Gpu> const& gpus) {
        2,
        1,
        100,
-       1000,
+       1024,
        kDdr4_3200,
        "ethernet-100g",
        {{"*", kUnchecked}}},

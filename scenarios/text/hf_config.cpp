@@ -255,7 +255,12 @@ void read_grouped_experts(Config& c, Architecture& a) {
   m.experts_per_token = c.required("num_experts_per_tok");
   m.expert_intermediate = c.required("moe_intermediate_size");
   m.shared_experts = c.integer("n_shared_experts", 0);
-  m.shared_intermediate = m.shared_experts * m.expert_intermediate;
+  double const shared_width = static_cast<double>(m.shared_experts) * m.expert_intermediate;
+  if (shared_width <= kMost) {
+    m.shared_intermediate = m.shared_experts * m.expert_intermediate;
+  } else if (Entry const* e = c.entry("n_shared_experts")) {
+    c.problem(*e, "shared experts wider than 1000000000 together", "correct the shapes");
+  }
   m.first_dense_layers = c.integer("first_k_dense_replace", 0);
   std::string const method = c.text("topk_method");
   m.router_bias = method.empty() || method == "noaux_tc";

@@ -1,0 +1,92 @@
+// rollcast catalog, run in this process with its output captured.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "reports/commands/commands.hpp"
+
+namespace rollcast {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+struct Outcome {
+  int exit_code = -1;
+  std::string out;
+  std::string err;
+};
+
+Outcome run(std::vector<std::string> words) {
+  CLI::App app("rollcast");
+  Outcome r;
+  r.exit_code = 0;
+  add_catalog_command(app, r.exit_code);
+  std::reverse(words.begin(), words.end());
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  app.parse(words);
+  r.out = testing::internal::GetCapturedStdout();
+  r.err = testing::internal::GetCapturedStderr();
+  return r;
+}
+
+TEST(CatalogCommand, ListsAllOrOneSection) {
+  Outcome const all = run({"catalog", "list"});
+  EXPECT_EQ(all.exit_code, 0);
+  for (char const* name : {"h100-sxm", "hgx-h100", "ib-400g", "llama-3.1-8b"})
+    EXPECT_THAT(all.out, HasSubstr(name));
+  Outcome const fabrics = run({"catalog", "list", "fabrics"});
+  EXPECT_THAT(fabrics.out, HasSubstr("ib-400g"));
+  EXPECT_THAT(fabrics.out, Not(HasSubstr("llama")));
+}
+
+TEST(CatalogCommand, ShowsNumbersWithUnitsAndSources) {
+  Outcome const r = run({"catalog", "show", "h100-sxm"});
+  EXPECT_EQ(r.exit_code, 0);
+  EXPECT_THAT(r.out, HasSubstr("989 TFLOP/s"));
+  EXPECT_THAT(r.out, HasSubstr("79.1 GiB"));
+  EXPECT_THAT(r.out, HasSubstr("3350 GB/s"));
+  EXPECT_THAT(r.out, HasSubstr("[1] NVIDIA data sheet"));
+}
+
+TEST(CatalogCommand, ShowsWhatFollowsFromAModel) {
+  Outcome const r = run({"catalog", "show", "Qwen/Qwen3-30B-A3B"});
+  EXPECT_EQ(r.exit_code, 0);
+  EXPECT_THAT(r.out, HasSubstr("30,532,122,624"));
+  EXPECT_THAT(r.out, HasSubstr("3,353,032,704"));
+  // 2 x 4 heads x 128 x 2 B x 48 layers
+  EXPECT_THAT(r.out, HasSubstr("98,304 B"));
+  EXPECT_THAT(r.out, HasSubstr("mlp.experts.up_proj.weight"));
+  EXPECT_THAT(r.out, HasSubstr("x 128"));
+}
+
+TEST(CatalogCommand, NamesTheNearestForAnUnknownName) {
+  Outcome const r = run({"catalog", "show", "hgx-h10"});
+  EXPECT_EQ(r.exit_code, 2);
+  EXPECT_EQ(r.out, "");
+  EXPECT_THAT(r.err, HasSubstr("the catalog has no 'hgx-h10'; did you mean hgx-h100?"));
+  EXPECT_THAT(run({"catalog", "show", "lama-3.1-8b"}).err, HasSubstr("did you mean llama-3.1-8b?"));
+  EXPECT_THAT(run({"catalog", "show", "zzzzzz"}).err, HasSubstr("'rollcast catalog list' shows all names"));
+}
+
+TEST(CatalogCommand, TakesAnOverrideFile) {
+  std::filesystem::path const path =
+      std::filesystem::path(testing::TempDir()) / "rollcast_catalog_command_test.yaml";
+  std::ofstream(path) << "gpus: {h100-sxm: {visible_memory: 70 GiB}}\n";
+  Outcome const good = run({"catalog", "--catalog", path.string(), "show", "h100-sxm"});
+  EXPECT_EQ(good.exit_code, 0);
+  EXPECT_THAT(good.out, HasSubstr("70 GiB"));
+  EXPECT_THAT(good.out, HasSubstr(path.string() + ":1"));
+  std::ofstream(path) << "gpus: {h100-sxm: {visible_memory: 70}}\n";
+  Outcome const bad = run({"catalog", "--catalog", path.string(), "list"});
+  EXPECT_EQ(bad.exit_code, 2);
+  EXPECT_THAT(bad.err, HasSubstr("visible_memory"));
+  std::filesystem::remove(path);
+}
+
+}  // namespace
+}  // namespace rollcast
