@@ -26,12 +26,11 @@ void report(benchmark::State& state, EngineCounters const& c) {
   state.counters["simulated_s"] = c.busy.value;
 }
 
-void run_engine(benchmark::State& state, StepPrices const& prices, int length_factor,
-                std::int64_t kv_blocks) {
-  std::vector<Request> const batch = requests(length_factor);
+void run_engine(benchmark::State& state, StepPrices const& prices, int scale) {
+  std::vector<Request> const batch = requests(scale);
   EngineCounters counters;
   for (auto _ : state) {
-    RolloutEngine engine(options(), kv_blocks, prices);
+    RolloutEngine engine(options(scale), kv_blocks(scale), prices);
     engine.submit(batch, seconds(0));
     std::vector<Completion> out;
     out.reserve(batch.size());
@@ -42,33 +41,21 @@ void run_engine(benchmark::State& state, StepPrices const& prices, int length_fa
   report(state, counters);
 }
 
-void BM_Rollout1024Linear(benchmark::State& state) { run_engine(state, linear_prices(), 1, kKvBlocks); }
+void BM_Rollout1024Linear(benchmark::State& state) { run_engine(state, linear_prices(), 1); }
 BENCHMARK(BM_Rollout1024Linear)->Unit(benchmark::kMicrosecond);
 
-void BM_Rollout1024Table(benchmark::State& state) { run_engine(state, table_prices(), 1, kKvBlocks); }
+void BM_Rollout1024Table(benchmark::State& state) { run_engine(state, table_prices(), 1); }
 BENCHMARK(BM_Rollout1024Table)->Unit(benchmark::kMicrosecond);
 
-// Responses and pool eight times as large.
-void BM_Rollout1024TableLong(benchmark::State& state) { run_engine(state, table_prices(), 8, 8 * kKvBlocks); }
+void BM_Rollout1024TableLong(benchmark::State& state) { run_engine(state, table_prices(), 8); }
 BENCHMARK(BM_Rollout1024TableLong)->Unit(benchmark::kMicrosecond);
 
-// A pool in which all sequences fit: the same events whatever the lengths, one finish after the other.
-constexpr std::int64_t kRoomyBlocks = 10'000'000;
-
-void BM_Rollout1024TableRoomy(benchmark::State& state) { run_engine(state, table_prices(), 1, kRoomyBlocks); }
-BENCHMARK(BM_Rollout1024TableRoomy)->Unit(benchmark::kMicrosecond);
-
-void BM_Rollout1024TableRoomyLong(benchmark::State& state) {
-  run_engine(state, table_prices(), 8, kRoomyBlocks);
-}
-BENCHMARK(BM_Rollout1024TableRoomyLong)->Unit(benchmark::kMicrosecond);
-
 void BM_Rollout1024TokenByToken(benchmark::State& state) {
-  std::vector<Request> const batch = requests(1);
-  StepPrices const prices = table_prices();
+  std::vector<Request> const batch = requests();
+  StepPrices const prices = linear_prices();
   EngineCounters counters;
   for (auto _ : state) {
-    ReferenceRollout engine(options(), kKvBlocks, prices);
+    ReferenceRollout engine(options(), kv_blocks(), prices);
     for (Request const& r : batch) engine.submit(r, seconds(0));
     std::vector<Completion> out;
     out.reserve(batch.size());

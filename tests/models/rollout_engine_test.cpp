@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <stdexcept>
 #include <vector>
 
@@ -429,11 +428,11 @@ TEST(RolloutEngineProperty, AgreesWithTheReferenceOnRandomWorkloads) {
 
 TEST(RolloutEngine, AgreesWithTheReferenceOnTheBenchmarkWorkload) {
   for (StepPrices const& p : {workload1024::linear_prices(), workload1024::table_prices()}) {
-    RolloutEngine e(workload1024::options(), workload1024::kKvBlocks, p);
-    ReferenceRollout r(workload1024::options(), workload1024::kKvBlocks, p);
+    RolloutEngine e(workload1024::options(), workload1024::kv_blocks(), p);
+    ReferenceRollout r(workload1024::options(), workload1024::kv_blocks(), p);
     std::vector<Completion> got;
     std::vector<Completion> wanted;
-    for (Request const& q : workload1024::requests(1)) {
+    for (Request const& q : workload1024::requests()) {
       e.submit(q, seconds(0));
       r.submit(q, seconds(0));
     }
@@ -444,22 +443,23 @@ TEST(RolloutEngine, AgreesWithTheReferenceOnTheBenchmarkWorkload) {
   }
 }
 
-// Cost follows the events: at most 4 reads of the tables for each, however long the responses; and a few
-// events per request and preemption, where there are a hundred times as many steps.
-TEST(RolloutEngine, ReadsPricesAtMostFourTimesPerEvent) {
-  for (int length_factor : {1, 8}) {
-    for (StepPrices const& p : {workload1024::linear_prices(), workload1024::table_prices()}) {
-      RolloutEngine e(workload1024::options(), length_factor * workload1024::kKvBlocks, p);
-      e.submit(workload1024::requests(length_factor), seconds(0));
+// Cost follows the events: at most 4 reads of the tables for each; and eight times the tokens are not more
+// events.
+TEST(RolloutEngine, ReadsPricesAtMostFourTimesPerEventHoweverManyTokens) {
+  for (StepPrices const& p : {workload1024::linear_prices(), workload1024::table_prices()}) {
+    std::vector<EngineCounters> counters;
+    for (int scale : {1, 8}) {
+      RolloutEngine e(workload1024::options(scale), workload1024::kv_blocks(scale), p);
+      e.submit(workload1024::requests(scale), seconds(0));
       std::vector<Completion> out;
       e.run_to_end(out);
-      EngineCounters const& c = e.counters();
       EXPECT_EQ(out.size(), 1024U);
-      EXPECT_GT(c.price_evaluations, c.events);
-      EXPECT_LE(c.price_evaluations, 4 * c.events);
-      EXPECT_LE(c.events, 3 * (1024 + c.preemptions));
-      EXPECT_GT(c.steps, 5 * c.events);
+      EXPECT_GT(e.counters().price_evaluations, e.counters().events);
+      EXPECT_LE(e.counters().price_evaluations, 4 * e.counters().events);
+      counters.push_back(e.counters());
     }
+    EXPECT_GT(counters[1].steps, 7 * counters[0].steps);
+    EXPECT_LT(static_cast<double>(counters[1].events), 1.1 * static_cast<double>(counters[0].events));
   }
 }
 

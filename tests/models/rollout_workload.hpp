@@ -27,20 +27,24 @@ inline constexpr double kFlops = 0.6 * 989e12;
 inline constexpr std::int64_t kKvBlocks = static_cast<std::int64_t>(
     (0.9 * 79.1 * 1073741824.0 - kWeightBytes - 3 * 1073741824.0) / (kKvBytesPerToken * 16));
 
-inline EngineOptions options() {
+// scale: how many times longer the responses are, with a pool and a budget as many times larger: about the
+// same events in `scale` times as many steps.
+inline std::int64_t kv_blocks(int scale = 1) { return kKvBlocks * scale; }
+
+inline EngineOptions options(int scale = 1) {
   EngineOptions o;
   o.block_size = 16;
   o.max_num_seqs = kRequests;
-  o.max_num_batched_tokens = 8192;
+  o.max_num_batched_tokens = 8192 * scale;
   return o;
 }
 
-inline std::vector<Request> requests(int length_factor) {
+inline std::vector<Request> requests(int scale = 1) {
   Lengths const lengths{LogNormalLength{7.2, 0.8, 0}};
   std::vector<Request> result;
   for (int i = 0; i < kRequests; ++i) {
     RandomKey const key{1, Purpose::response_length, 0, static_cast<std::uint64_t>(i)};
-    result.push_back({i, -1, kPrompt, sample(lengths, key, 0) * length_factor});
+    result.push_back({i, -1, kPrompt, sample(lengths, key, 0) * scale});
   }
   return result;
 }
