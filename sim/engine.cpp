@@ -24,6 +24,9 @@ namespace {
 namespace s4u = simgrid::s4u;
 using simgrid::kernel::timer::Timer;
 
+// A stack with its guard page is two mappings, and Linux allows 65,530 by default; SimGrid aborts there.
+constexpr int kMaxActors = 30000;
+
 s4u::Engine& start_simgrid() {
   static bool started = false;
   if (std::exchange(started, true)) throw std::logic_error("SimGrid allows one Engine per process");
@@ -64,6 +67,8 @@ class Engine::Impl {
     s4u::ActorPtr actor;
     bool asleep = false;
     bool woken = false;  // by a Wake or by the end of a flow, as opposed to a deadline
+    bool killed = false;
+    bool started = false;
     bool ended = false;
   };
   struct Flow {
@@ -76,7 +81,6 @@ class Engine::Impl {
     std::vector<ActorId> waiters;
   };
 
-  Actor& self();
   Actor& actor(ActorId id);
   bool sleep_until(std::optional<Seconds> deadline, ActorId id);
   void make_ready(ActorId id);
@@ -103,6 +107,7 @@ class Engine::Impl {
   bool ran_ = false;
 
   std::vector<std::unique_ptr<Actor>> actors_;
+  int actors_left_ = 0;
   std::unordered_map<aid_t, ActorId> actor_of_;
   std::vector<ActorId> ready_;
   std::vector<ActorId> doomed_;
@@ -157,10 +162,16 @@ Engine::Impl::Actor& Engine::Impl::actor(ActorId id) {
 
 void Engine::Impl::run_body(ActorId id, std::function<void()> const& body) {
   struct Ending {
+    Impl& impl;
     Actor& actor;
-    ~Ending() { actor.ended = true; }
-  } const ending{actor(id)};
+    ~Ending() {
+      actor.ended = true;
+      --impl.actors_left_;
+    }
+  } const ending{*this, actor(id)};
   actor_of_.emplace(s4u::this_actor::get_pid(), id);
+  actor(id).started = true;
+  if (actor(id).killed) return;
   try {
     body();
   } catch (simgrid::ForcefulKillException const&) {
@@ -266,7 +277,7 @@ void Engine::Impl::do_what_is_due() {
     again = again || !to_start_.empty() || !to_cancel_.empty();
   }
   for (ActorId const id : std::exchange(doomed_, {})) {
-    if (!actor(id).ended) actor(id).actor->kill();
+    if (actor(id).started && !actor(id).ended) actor(id).actor->kill();
   }
   for (ActorId const id : std::exchange(ready_, {})) {
     if (!actor(id).ended) actor(id).actor->resume();
@@ -288,7 +299,8 @@ void Engine::Impl::abandon_all() {
   finished_.clear();
   to_cancel_.clear();
   for (auto const& a : actors_) {
-    if (!a->ended) a->actor->kill();
+    a->killed = true;
+    if (a->started && !a->ended) a->actor->kill();
   }
 }
 
@@ -369,6 +381,8 @@ void Engine::set_capacity(LinkClassId link, BytesPerSecond capacity) {
 }
 
 ActorId Engine::spawn(std::string name, std::function<void()> body) {
+  if (impl_->actors_left_ == kMaxActors) throw std::logic_error("too many actors; merge equal ranks");
+  ++impl_->actors_left_;
   ActorId const id{static_cast<std::int32_t>(impl_->actors_.size())};
   impl_->actors_.push_back(std::make_unique<Impl::Actor>());
   Impl::Actor& a = *impl_->actors_.back();
@@ -379,7 +393,7 @@ ActorId Engine::spawn(std::string name, std::function<void()> body) {
 }
 
 void Engine::kill(ActorId actor) {
-  if (impl_->actor(actor).ended) return;
+  if (std::exchange(impl_->actor(actor).killed, true)) return;
   impl_->doomed_.push_back(actor);
   impl_->arm(now());
 }

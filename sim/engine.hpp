@@ -72,7 +72,8 @@ class Engine {
   // One direction of a cable, a port or a bus, or a class of equal ones (link_classes.hpp). Before run().
   LinkClassId add_link(BytesPerSecond capacity);
   // The links a flow crosses, all at its full rate; order does not matter, repetition is an error. The same
-  // set gives the same id. Before run(), or from an actor or callback while spare routes last.
+  // set gives the same id. A flow costs the square of its links: about 64 are a good limit. Before run(), or
+  // from an actor or callback while spare routes last.
   RouteId route(std::vector<LinkClassId> links);
   // How many new routes may still be made during run(). Default 64. Before run().
   void reserve_routes(int spare);
@@ -80,9 +81,11 @@ class Engine {
   void set_capacity(LinkClassId link, BytesPerSecond capacity);
 
   // ---- actors
-  // May be called before run() and during it; bodies start in the order of spawn.
+  // May be called before run() and during it; bodies start in the order of spawn. A stack has 256 KiB; at
+  // most 30,000 actors at a time. A body must not swallow unknown exceptions: kill() unwinds it with one.
   ActorId spawn(std::string name, std::function<void()> body);
-  // Unwinds the actor's stack (destructors run) and ends it. Nothing for an actor that has ended.
+  // Unwinds the actor's stack (destructors run) and ends it, in this instant but after the caller blocks or
+  // returns. Nothing for an actor that has ended; one that has not started never does.
   void kill(ActorId actor);
 
   Seconds now() const;

@@ -1,6 +1,7 @@
 // One training step's gradient reduction: replicas (or ranks) with different compute times, ten buckets.
 // Goals: 64 replicas of TP8 5 ms, 2,048 150 ms; 16,384 ranks without TP 1 s and 300 MB.
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 
 #include "sim/collectives.hpp"

@@ -274,6 +274,23 @@ TEST(Engine, AKilledActorIsUnwoundAndForgotten) {
   });
 }
 
+TEST(Engine, AnActorCanBeKilledBeforeItStarts) {
+  in_child([] {
+    Engine e;
+    Wake never;
+    ActorId const early = e.spawn("early", [] { ADD_FAILURE() << "killed before run()"; });
+    e.kill(early);
+    e.spawn("parent", [&] {
+      e.delay(seconds(1));
+      e.kill(e.spawn("late", [] {}));
+      e.wait(never);
+    });
+    RunResult const r = e.run();
+    EXPECT_EQ(r.leftovers, std::vector<std::string>{"actor parent"});
+    return Numbers{};
+  });
+}
+
 TEST(Engine, ADeadlockIsReportedByName) {
   in_child([] {
     Engine e;
