@@ -1,4 +1,4 @@
-#include "scenarios/text/schema.hpp"
+#include "scenarios/schema.hpp"
 
 #include "reports/commands/commands.hpp"
 #include "reports/commands/scenario_input.hpp"

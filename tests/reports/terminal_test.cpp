@@ -81,10 +81,10 @@ TEST(Terminal, NamesCannotDriveTheTerminal) {
 }
 
 TEST(Terminal, MeasuredErrorsAreOfTheMeasuredValue) {
-  // 110 s beside 100 s; generate 70 + weight_sync 10 beside 100 s.
+  // 110 s beside 100 s; generate 70 s beside 100 s.
   std::string const text = render_terminal(analyse(small_log()), {});
   EXPECT_THAT(text, HasSubstr("+10.0 %"));
-  EXPECT_THAT(text, HasSubstr("-20.0 %"));
+  EXPECT_THAT(text, HasSubstr("-30.0 %"));
   EXPECT_THAT(text, HasSubstr("3      none\n"));
 }
 
