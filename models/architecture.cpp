@@ -183,6 +183,7 @@ std::string fault(Architecture const& a) {
         std::pair{"kv_heads", a.kv_heads}, std::pair{"head_dim", a.head_dim}, std::pair{"vocab", a.vocab}}) {
     if (value < 1) return fmt::format("{} is {}, it must be at least 1", name, value);
   }
+  if (a.layers > 10000) return fmt::format("{} layers, more than 10000", a.layers);
   if (a.heads % a.kv_heads != 0)
     return fmt::format("kv_heads {} does not divide heads {}", a.kv_heads, a.heads);
   bool const dense_layers = !a.moe || a.moe->first_dense_layers > 0;

@@ -110,8 +110,8 @@ bool is_moe_layer(Architecture const& a, int layer);
 bool is_linear_attention_layer(Architecture const& a, int layer);
 
 // What makes an architecture impossible, one sentence ("kv_heads 3 does not divide heads 32"); empty when
-// nothing does. The functions below ask for one without a fault: their integers cannot overflow then (fewer
-// than 1e15 parameters).
+// nothing does. The functions of this file ask for one without a fault: their integers cannot overflow then
+// (at most 1e15 parameters) and their loops end soon (at most 10000 layers).
 std::string fault(Architecture const& a);
 
 // Exact parameter counts, the sum of Tensor::count().

@@ -25,6 +25,26 @@ std::string nearest_valid(std::int64_t v, std::int64_t most, Valid const& valid)
   return fmt::format("{} or {}", below, above);
 }
 
+// The same among the divisors of n, which may be large.
+std::string nearest_divisor(std::int64_t v, std::int64_t n, Valid const& valid) {
+  std::int64_t below = 0;
+  std::int64_t above = n + 1;
+  auto const take = [&](std::int64_t d) {
+    if (!valid(d)) return;
+    if (d < v) below = std::max(below, d);
+    if (d > v) above = std::min(above, d);
+  };
+  for (std::int64_t d = 1; d * d <= n; ++d) {
+    if (n % d != 0) continue;
+    take(d);
+    take(n / d);
+  }
+  if (below < 1 && above > n) return "";
+  if (above > n) return std::to_string(below);
+  if (below < 1) return std::to_string(above);
+  return fmt::format("{} or {}", below, above);
+}
+
 class Checker {
  public:
   explicit Checker(Job const& job)
@@ -65,9 +85,9 @@ class Checker {
     return a.intermediate == 0 || a.intermediate % tp == 0;
   }
 
-  void check_cut(std::string const& key, std::int64_t tp) {
+  bool check_cut(std::string const& key, std::int64_t tp) {
     Architecture const& a = job_.model;
-    if (a.heads < 1 || cuts(a, tp)) return;
+    if (a.heads < 1 || cuts(a, tp)) return true;
     std::string what;
     if (a.heads % tp != 0) {
       what = fmt::format("{} ranks do not divide the {} heads of {}", tp, a.heads, a.name);
@@ -78,39 +98,53 @@ class Checker {
                          a.name);
     }
     add_with_nearest(key, what, "tp", nearest_valid(tp, a.heads, [&](std::int64_t v) { return cuts(a, v); }));
+    return false;
   }
 
-  void check_stages(std::string const& key, int pp) {
-    if (pp > job_.model.layers) {
-      add(key,
-          fmt::format("{} stages are more than the {} layers of {}", pp, job_.model.layers, job_.model.name),
-          fmt::format("write pp: {} or less", job_.model.layers));
-    }
+  bool check_stages(std::string const& key, int pp) {
+    if (pp <= job_.model.layers) return true;
+    add(key,
+        fmt::format("{} stages are more than the {} layers of {}", pp, job_.model.layers, job_.model.name),
+        fmt::format("write pp: {} or less", job_.model.layers));
+    return false;
+  }
+
+  // "tp: 2 or 4": the first of tp, pp, cp whose change alone makes a replica's ranks divide the GPUs.
+  std::string layout_that_divides(Parallel const& p) const {
+    auto const divides = [&](std::int64_t v, std::int64_t others) { return gpus_ % (v * others) == 0; };
+    std::int64_t const tp = p.tp, pp = p.pp, cp = p.cp;
+    std::string values =
+        nearest_valid(tp, gpus_, [&](std::int64_t v) { return divides(v, pp * cp) && cuts(job_.model, v); });
+    if (!values.empty()) return "write tp: " + values;
+    values = nearest_valid(pp, std::min<std::int64_t>(gpus_, job_.model.layers),
+                           [&](std::int64_t v) { return divides(v, tp * cp); });
+    if (!values.empty()) return "write pp: " + values;
+    values = nearest_valid(cp, gpus_, [&](std::int64_t v) { return divides(v, tp * pp); });
+    return values.empty() ? "write a smaller layout" : "write cp: " + values;
   }
 
   void check_train_layout() {
     Parallel const& p = job_.train.parallel;
-    check_cut("train.parallel.tp", p.tp);
-    check_stages("train.parallel.pp", p.pp);
+    bool const cut = check_cut("train.parallel.tp", p.tp);
+    bool const staged = check_stages("train.parallel.pp", p.pp);
     if (job_.train.kind == TrainerKind::deepspeed && job_.train.zero_stage >= 2 && p.pp > 1) {
       add("train.zero_stage", "DeepSpeed's pipeline works with ZeRO stages 0 and 1",
           "write zero_stage: 1, or pp: 1");
     }
     std::int64_t const replica = std::int64_t{p.tp} * p.pp;
+    if (!cut || !staged) return;
     if (replica > gpus_ || replica * p.cp > gpus_ || gpus_ % (replica * p.cp) != 0) {
-      std::int64_t const others = std::int64_t{p.pp} * p.cp;
-      std::string const tp = others > gpus_ || gpus_ % others != 0
-                                 ? ""
-                                 : nearest_valid(p.tp, gpus_ / others, [&](std::int64_t v) {
-                                     return gpus_ % (v * others) == 0 && cuts(job_.model, v);
-                                   });
-      add_with_nearest("train.parallel",
-                       fmt::format("{} GPUs are not a multiple of tp {} x pp {} x cp {} = {}", gpus_, p.tp,
-                                   p.pp, p.cp, replica * p.cp),
-                       "tp", tp);
+      add("train.parallel",
+          fmt::format("{} GPUs are not a multiple of tp {} x pp {} x cp {} = {}", gpus_, p.tp, p.pp, p.cp,
+                      replica * p.cp),
+          layout_that_divides(p));
       return;
     }
     check_batches(gpus_ / (replica * p.cp));
+  }
+
+  static std::string uneven_batch(int train_batch, std::int64_t dp) {
+    return fmt::format("{} does not divide among {} data-parallel replicas", train_batch, dp);
   }
 
   void check_batches(std::int64_t dp) {
@@ -128,22 +162,20 @@ class Checker {
                          }));
         return;
       }
-      if (samples % a.train_batch != 0) {
-        add_with_nearest("algorithm.train_batch",
-                         fmt::format("{} does not divide the {} samples of a step", a.train_batch, samples),
-                         "train_batch", nearest_valid(a.train_batch, samples, [&](std::int64_t v) {
-                           return samples % v == 0 && v % dp == 0;
-                         }));
+      if (samples % a.train_batch != 0 || a.train_batch % dp != 0) {
+        bool const divides = samples % a.train_batch == 0;
+        add_with_nearest(
+            "algorithm.train_batch",
+            divides ? uneven_batch(a.train_batch, dp)
+                    : fmt::format("{} does not divide the {} samples of a step", a.train_batch, samples),
+            "train_batch",
+            nearest_divisor(a.train_batch, samples, [&](std::int64_t v) { return v % dp == 0; }));
         return;
       }
-    }
-    if (a.train_batch % dp != 0) {
-      add_with_nearest("algorithm.train_batch",
-                       fmt::format("{} does not divide among {} data-parallel replicas", a.train_batch, dp),
-                       "train_batch", nearest_valid(a.train_batch, a.train_batch + dp, [&](std::int64_t v) {
-                         return v % dp == 0 &&
-                                (!generates() || std::int64_t{a.prompts} * a.group_size % v == 0);
-                       }));
+    } else if (a.train_batch % dp != 0) {
+      add_with_nearest("algorithm.train_batch", uneven_batch(a.train_batch, dp), "train_batch",
+                       nearest_valid(a.train_batch, std::int64_t{a.train_batch} + dp,
+                                     [&](std::int64_t v) { return v % dp == 0; }));
       return;
     }
     std::int64_t const per_replica = a.train_batch / dp * (a.kind == AlgorithmKind::dpo ? 2 : 1);
@@ -151,8 +183,8 @@ class Checker {
       add_with_nearest("train.micro_batch",
                        fmt::format("{} does not divide the {} sequences of one replica in an optimizer step",
                                    job_.train.micro_batch, per_replica),
-                       "micro_batch", nearest_valid(job_.train.micro_batch, per_replica, [&](std::int64_t v) {
-                         return per_replica % v == 0;
+                       "micro_batch", nearest_divisor(job_.train.micro_batch, per_replica, [](std::int64_t) {
+                         return true;
                        }));
     }
   }
@@ -216,16 +248,25 @@ class Checker {
 
   void check_rollout() {
     EngineOptions const& e = job_.rollout;
-    check_cut("rollout.parallel.tp", e.parallel.tp);
-    check_stages("rollout.parallel.pp", e.parallel.pp);
+    bool const staged = check_stages("rollout.parallel.pp", e.parallel.pp);
+    bool const cut = check_cut("rollout.parallel.tp", e.parallel.tp);
+    if (staged && cut) check_engine_layout(e);
+    if (!(e.gpu_memory_utilization > 0 && e.gpu_memory_utilization <= 1)) {
+      add("rollout.gpu_memory_utilization", "out of range", "write a share above 0 and at most 1");
+    }
+    check_engine_limits(e);
+  }
+
+  void check_engine_layout(EngineOptions const& e) {
     std::int64_t const node = job_.cluster.node.gpus;
     std::int64_t const tp = e.parallel.tp;
-    if (tp <= job_.model.heads && node % tp != 0 && tp % node != 0) {
+    if (node % tp != 0 && tp % node != 0) {
       add_with_nearest("rollout.parallel.tp",
                        fmt::format("engines of {} ranks do not fit into nodes of {} GPUs", tp, node), "tp",
                        nearest_valid(tp, gpus_, [&](std::int64_t v) {
                          return (node % v == 0 || v % node == 0) && cuts(job_.model, v);
                        }));
+      return;
     }
     std::int64_t const ranks = tp * e.parallel.pp;
     if (ranks > gpus_ || gpus_ % ranks != 0) {
@@ -236,10 +277,6 @@ class Checker {
                          return gpus_ % (v * pp) == 0 && cuts(job_.model, v);
                        }));
     }
-    if (!(e.gpu_memory_utilization > 0 && e.gpu_memory_utilization <= 1)) {
-      add("rollout.gpu_memory_utilization", "out of range", "write a share above 0 and at most 1");
-    }
-    check_engine_limits(e);
   }
 
   void check_engine_limits(EngineOptions const& e) {
@@ -274,29 +311,5 @@ class Checker {
 }  // namespace
 
 std::vector<Problem> check(Job const& job) { return Checker(job).run(); }
-
-std::vector<Problem> check_simulated(Scenario const& s) {
-  std::vector<Problem> problems;
-  auto const add = [&](std::string key, std::string_view value, std::string remedy) {
-    auto const origin =
-        std::find_if(s.origins.begin(), s.origins.end(), [&](Origin const& o) { return o.key == key; });
-    std::string const place = origin == s.origins.end() ? s.name : origin->from;
-    problems.push_back(
-        {place, 0, 0, std::move(key), fmt::format("{} is not simulated yet", value), std::move(remedy), ""});
-  };
-  Job const& job = s.job;
-  std::string const memory = "'rollcast memory' takes it";
-  if (job.algorithm.kind != AlgorithmKind::grpo)
-    add("algorithm.kind", name_of(job.algorithm.kind), "write kind: grpo; " + memory);
-  if (job.algorithm.adapter)
-    add("algorithm.adapter.kind", name_of(job.algorithm.adapter->kind), "remove the adapter; " + memory);
-  if (job.train.kind != TrainerKind::megatron)
-    add("train.trainer", name_of(job.train.kind), "write trainer: megatron; " + memory);
-  if (job.framework.kind != FrameworkKind::nemo_rl)
-    add("framework", "a run without a framework", "write framework: nemo-rl; " + memory);
-  if (job.schedule.kind != ScheduleKind::synchronous)
-    add("schedule", name_of(job.schedule.kind), "write schedule: synchronous");
-  return problems;
-}
 
 }  // namespace rollcast

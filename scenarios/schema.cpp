@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
+
+#include "scenarios/preset.hpp"
 #include "scenarios/text/scenario_fields.hpp"
 
 namespace rollcast {
@@ -24,6 +27,11 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
+std::string sentence(std::string text) {
+  text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+  return text + ".";
+}
+
 std::string row_text(SchemaRow const& r) {
   std::string const fallback = r.required ? "required" : escaped(r.fallback);
   std::string const meaning =
@@ -38,11 +46,7 @@ constexpr std::string_view kHead =
 }  // namespace
 
 std::string schema_markdown() {
-  std::vector<SchemaRow> rows;
-  Fields f(rows, "");
-  Scenario scenario;
-  read_scenario_fields(f, scenario, {builtin_catalog(), ""});
-
+  std::vector<SchemaRow> const& rows = scenario_keys();
   std::string out =
       "# Scenario keys\n\n"
       "A scenario is one YAML file: a map of the blocks below. Every problem of a file is reported in one "
@@ -66,9 +70,17 @@ std::string schema_markdown() {
     }
     scalars += row_text(rows[i]);
     if (opens_block(rows, i))
-      blocks += fmt::format("\n## {}\n\n{}.\n\n{}", rows[i].key, rows[i].meaning, kHead);
+      blocks += fmt::format("\n## {}\n\n{}\n\n{}", rows[i].key, sentence(rows[i].meaning), kHead);
   }
-  return out + fmt::format("\n## The file\n\n{}", kHead) + scalars + blocks;
+  std::string preset =
+      "\n## Preset nemo-rl\n\nWhat `framework: nemo-rl` sets for grpo with megatron where the file does "
+      "not.\n\n"
+      "| key | value | source |\n|---|---|---|\n";
+  for (PresetValue const& v :
+       framework_preset(FrameworkKind::nemo_rl, AlgorithmKind::grpo, TrainerKind::megatron)) {
+    preset += fmt::format("| `{}` | {} | {} |\n", v.key, v.value, v.source);
+  }
+  return out + fmt::format("\n## The file\n\n{}", kHead) + scalars + blocks + preset;
 }
 
 }  // namespace rollcast

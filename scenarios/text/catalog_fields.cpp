@@ -39,6 +39,15 @@ struct Kind<Architecture> {
   }
 };
 
+// "llama-3.1-8b" for "llama-3.1-8b-something": the longest name that the word starts with.
+std::string_view longest_prefix(std::string_view word, std::vector<std::string_view> const& names) {
+  std::string_view best;
+  for (std::string_view name : names) {
+    if (name.size() > best.size() && word.substr(0, name.size()) == name) best = name;
+  }
+  return best;
+}
+
 template <class T>
 T const* look_up(Fields& f, std::string_view key, Value const& v, Catalog const& c) {
   if (v.kind != ValueKind::scalar) {
@@ -49,7 +58,8 @@ T const* look_up(Fields& f, std::string_view key, Value const& v, Catalog const&
   if (T const* found = Kind<T>::find(c, v.text)) return found;
   std::vector<std::string_view> names;
   for (T const& t : Kind<T>::all(c)) names.push_back(t.name);
-  std::string_view const near = nearest(v.text, names);
+  std::string_view near = nearest(v.text, names);
+  if (near.empty()) near = longest_prefix(v.text, names);
   f.problem(v.mark, key, fmt::format("the catalog has no {} '{}'", Kind<T>::noun, shown(v.text)),
             !near.empty()        ? fmt::format("did you mean {}?", near)
             : names.size() <= 40 ? fmt::format("there are {}", one_of(names))

@@ -191,7 +191,7 @@ void set_value(Document& d, std::string const& assignment, bool (*may_be_base)(s
   Document scratch;
   scratch.sources.push_back({SourceKind::set, d.sources.back().name, {}});
   check_characters(scratch, text);
-  Value value = scratch.problems.empty() ? parse_yaml(text, source, scratch) : Value{};
+  Value value = scratch.problems.empty() ? parse_yaml(text, 0, scratch) : Value{};
   for (Problem& p : scratch.problems) refuse(path, p.what, p.remedy);
   if (!scratch.problems.empty()) return;
   put(value, source);

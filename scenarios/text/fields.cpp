@@ -132,7 +132,7 @@ Value const* Fields::take(std::string_view key, std::string_view type, std::stri
   reading_->marks.insert_or_assign(path_of(key),
                                    e->value.kind == ValueKind::scalar ? e->value.mark : e->mark);
   if (e->value.kind == ValueKind::null) {
-    problem(e->mark, key, "has no value", fmt::format("write {}, or remove the key", type));
+    problem(e->mark, key, "has no value", fmt::format("write a value ({}), or remove the key", type));
     return nullptr;
   }
   return &e->value;
@@ -263,7 +263,7 @@ void Fields::choose(std::string_view key, std::size_t& index, std::vector<std::s
 void Fields::names(std::string_view key, std::vector<std::string>& v,
                    std::vector<std::string_view> const& allowed, std::string_view meaning) {
   std::string const type = "list of " + one_of(allowed);
-  Value const* s = take(key, type, listing() ? list_text(v) : "", meaning);
+  Value const* s = take(key, type, listing() && !v.empty() ? list_text(v) : "", meaning);
   if (s != nullptr && s->kind != ValueKind::list) {
     problem(s->mark, key, fmt::format("{} in place of a list", name_of(s->kind)),
             fmt::format("write for example [{}]", allowed.front()));
@@ -358,6 +358,20 @@ void Fields::require(std::string_view key, std::string_view remedy) {
   }
 }
 
+std::string Fields::known_elsewhere(std::string_view key, std::vector<std::string_view> const& here) const {
+  std::string_view best;
+  if (reading_->all_keys != nullptr) {
+    for (SchemaRow const& row : reading_->all_keys()) {
+      std::string_view const full = row.key;
+      if (full.substr(full.rfind('.') + 1) != key) continue;
+      bool const below = full.size() > path_.size() && full.substr(0, path_.size()) == path_;
+      if (best.empty() || below) best = full;
+      if (below) break;
+    }
+  }
+  return best.empty() ? "the keys here are " + one_of(here) : fmt::format("did you mean {}?", best);
+}
+
 void Fields::finish() {
   if (listing()) return;
   std::vector<std::string_view> known(known_.begin(), known_.end());
@@ -369,7 +383,7 @@ void Fields::finish() {
     std::string_view const near = nearest(e.key, known);
     meant.push_back(near);
     problem(e.mark, e.key, "unknown key",
-            near.empty() ? "the keys here are " + one_of(known) : fmt::format("did you mean {}?", near));
+            near.empty() ? known_elsewhere(e.key, known) : fmt::format("did you mean {}?", near));
   }
   // A required key that was misspelt is one mistake, not two.
   for (Missing const& m : missing_) {

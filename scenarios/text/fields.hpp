@@ -51,6 +51,8 @@ struct Reading {
   std::vector<Problem>& problems;
   std::vector<Origin> origins;
   std::map<std::string, Mark, std::less<>> marks;  // key -> where it was given
+  // Every key of the language, to say where a misplaced one belongs; may be null.
+  std::vector<SchemaRow> const& (*all_keys)() = nullptr;
 };
 
 class Fields {
@@ -131,6 +133,7 @@ class Fields {
   void finish();
 
  private:
+  std::string known_elsewhere(std::string_view key, std::vector<std::string_view> const& here) const;
   Value const* take(std::string_view key, std::string_view type, std::string fallback,
                     std::string_view meaning);
   // The scalar of `key`, nullptr when it is absent or of another kind (which is reported).

@@ -130,7 +130,7 @@ void describe(Fields& f, TrainerOptions& t) {
 }
 
 void describe(Fields& f, EngineOptions& e) {
-  f.custom("engine", "one of vllm", "vllm", "rollout engine; sglang, trtllm and hf are not simulated yet",
+  f.custom("engine", "vllm", "vllm", "rollout engine; sglang, trtllm and hf are not simulated yet",
            [&](Value const& v) {
              std::vector<std::string_view> const known = {"vllm", "sglang", "trtllm", "hf"};
              if (v.kind == ValueKind::scalar && v.text == "vllm") return;
@@ -152,8 +152,10 @@ void describe(Fields& f, EngineOptions& e) {
            "share of the GPU's memory that the engine takes");
   f.integer("block_size", e.block_size, {1, 65536, false}, "tokens per KV page");
   f.integer("max_num_seqs", e.max_num_seqs, {1, 1e6, false}, "sequences in one step at most");
+  if (f.listing()) f.rows().back().fallback = "vLLM's for the card";
   f.integer("max_num_batched_tokens", e.max_num_batched_tokens, {1, 1e8, false},
             "tokens in one step at most");
+  if (f.listing()) f.rows().back().fallback = "vLLM's for the card";
   f.integer("max_model_len", e.max_model_len, kTokens,
             "longest sequence, prompt and response; 0: what the workload can reach");
   f.flag("chunked_prefill", e.chunked_prefill, "long prompts are computed in pieces between decode steps");

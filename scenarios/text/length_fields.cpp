@@ -28,6 +28,7 @@ std::optional<SimpleLength> read_lognormal(Fields& f, int max) {
     }
     if (by_parameters || g.listing()) {
       g.number("mu", mu, {-20, 25, false}, "mean of the logarithm, in place of mean and p95");
+      if (g.listing()) g.rows().back().fallback.clear();
       g.number("sigma", sigma, {0, 10, true}, "standard deviation of the logarithm");
     }
     if (g.listing()) return;

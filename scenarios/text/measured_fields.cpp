@@ -56,6 +56,7 @@ void read_measured(Fields& f, std::optional<Measured>& m) {
             continue;
           }
           g.number(figure.key, value, figure.range, figure.meaning);
+          if (g.listing()) g.rows().back().fallback.clear();
           read.values.emplace_back(figure.key, value);
         }
       });

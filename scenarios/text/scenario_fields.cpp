@@ -240,4 +240,15 @@ bool read_scenario_fields(Fields& f, Scenario& s, ScenarioPlace const& place) {
   return model && cluster;
 }
 
+std::vector<SchemaRow> const& scenario_keys() {
+  static std::vector<SchemaRow> const keys = [] {
+    std::vector<SchemaRow> rows;
+    Fields f(rows, "");
+    Scenario defaults;
+    read_scenario_fields(f, defaults, {builtin_catalog(), ""});
+    return rows;
+  }();
+  return keys;
+}
+
 }  // namespace rollcast

@@ -17,4 +17,7 @@ struct ScenarioPlace {
 // true when model and cluster are known, so that checks across fields make sense.
 bool read_scenario_fields(Fields& f, Scenario& s, ScenarioPlace const& place);
 
+// Every key of the language, in order.
+std::vector<SchemaRow> const& scenario_keys();
+
 }  // namespace rollcast

@@ -108,7 +108,7 @@ ScenarioResult read(Document d, std::string const& file, ScenarioOptions const& 
   apply_preset(d);
 
   std::vector<Problem> problems = d.problems;
-  Reading reading{d, problems, {}, {}};
+  Reading reading{d, problems, {}, {}, scenario_keys};
   Scenario scenario;
   std::filesystem::path const path(file);
   scenario.name = path.stem().string();

@@ -257,6 +257,9 @@ TEST(Fault, NamesWhatIsImpossible) {
   a.intermediate = 0;
   EXPECT_EQ(fault(a), "intermediate is 0 in a model with dense layers");
   a = good;
+  a.layers = 10001;
+  EXPECT_EQ(fault(a), "10001 layers, more than 10000");
+  a = good;
   a.moe->experts = 1000000000;
   a.moe->expert_intermediate = 1000000000;
   a.hidden = 1000000000;

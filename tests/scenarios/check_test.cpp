@@ -1,0 +1,183 @@
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "tests/scenarios/example.hpp"
+
+namespace rollcast {
+namespace {
+
+// The example: 2 nodes of 8 GPUs, Llama-3.1-8B (32 layers, 32 heads, 8 KV heads, MLP 14336 = 2^11 x 7), pp 2,
+// so 8 replicas; 64 prompts x 32 samples = 2048 samples, 512 per optimizer step; sequences of up to 127 +
+// 3969 = 4096.
+struct Case {
+  std::vector<std::string> sets;
+  std::string key;
+  std::string what;    // part of it
+  std::string remedy;  // part of it
+};
+
+TEST(Check, NamesTheNearestValidValues) {
+  for (Case const& c : std::vector<Case>{
+           {{"train.parallel.tp=3"}, "train.parallel.tp", "3 ranks do not divide the 32 heads", "tp: 2 or 4"},
+           {{"train.parallel.tp=6"}, "train.parallel.tp", "32 heads", "tp: 4 or 8"},
+           // tp 16 divides the heads and copies each of 8 KV heads twice; 16 x pp 2 = 32 is more than 16
+           // GPUs.
+           {{"train.parallel.tp=16"},
+            "train.parallel",
+            "16 GPUs are not a multiple of tp 16 x pp 2 x cp 1 = 32",
+            "tp: 8"},
+           {{"train.parallel.cp=3"}, "train.parallel", "= 6", "cp: 2 or 4"},
+           {{"train.parallel.pp=64"},
+            "train.parallel.pp",
+            "64 stages are more than the 32 layers",
+            "pp: 32 or less"},
+           {{"train.parallel.ep=2"}, "train.parallel.ep", "has no experts", "remove ep"},
+           // 63 x 32 = 2016 = 8 x 252 divides among 8 replicas; 512 does not divide it, the divisors of 2016
+           // that are multiples of 8 next to 512 are 504 and 672.
+           {{"algorithm.prompts=63"},
+            "algorithm.train_batch",
+            "512 does not divide the 2016 samples",
+            "train_batch: 504 or 672"},
+           {{"algorithm.prompts=3", "algorithm.group_size=2"},
+            "algorithm.prompts",
+            "3 prompts x 2 samples",
+            "prompts: 4"},
+           {{"algorithm.train_batch=500"},
+            "algorithm.train_batch",
+            "500 does not divide the 2048",
+            "train_batch: 256 or 512"},
+           {{"algorithm.train_batch=4"},
+            "algorithm.train_batch",
+            "among 8 data-parallel replicas",
+            "train_batch: 8"},
+           // 512 / 8 replicas = 64 sequences.
+           {{"train.packing=false", "train.micro_batch=3"},
+            "train.micro_batch",
+            "3 does not divide the 64 sequences",
+            "micro_batch: 2 or 4"},
+           {{"train.pack_tokens=4000"}, "train.pack_tokens", "can reach 4096 tokens", "pack_tokens: 4096"},
+           {{"train.packing=false", "train.pack_tokens=8192"},
+            "train.pack_tokens",
+            "without packing",
+            "packing: true"},
+           {{"rollout.parallel.tp=3"}, "rollout.parallel.tp", "32 heads", "tp: 2 or 4"},
+           {{"rollout.parallel.tp=32"}, "rollout.parallel", "16 GPUs are not a multiple of tp 32", "tp: 16"},
+           {{"cluster.node.gpus=6", "rollout.parallel.tp=4", "train.parallel.pp=1", "algorithm.group_size=36",
+             "algorithm.train_batch=576"},
+            "rollout.parallel.tp",
+            "engines of 4 ranks do not fit into nodes of 6 GPUs",
+            "tp: 2"},
+           {{"rollout.parallel.pp=33"}, "rollout.parallel.pp", "33 stages", "pp: 32"},
+           {{"rollout.max_model_len=4000"}, "rollout.max_model_len", "can reach 4096", "max_model_len: 4096"},
+           {{"rollout.max_model_len=200000"}, "rollout.max_model_len", "takes 131072", "131072 or less"},
+           {{"rollout.max_num_batched_tokens=512"},
+            "rollout.max_num_batched_tokens",
+            "1024 sequences",
+            "1024 or more"},
+           {{"rollout.chunked_prefill=false", "rollout.max_num_seqs=64",
+             "rollout.max_num_batched_tokens=100"},
+            "rollout.max_num_batched_tokens",
+            "127 tokens",
+            "127 or more"},
+           {{"workload.response_tokens={lognormal: {mean: 1019, p95: 2600}}"},
+            "workload.response_tokens",
+            "no upper end",
+            "max"},
+           {{"workload.response_tokens=200000"}, "workload.response_tokens", "200127", "max_context"},
+       }) {
+    ScenarioResult const r = read_example(c.sets);
+    Problem const p = problem_of(r, c.key);
+    EXPECT_NE(p.what.find(c.what), std::string::npos) << c.sets[0] << "\n" << format(r.problems);
+    EXPECT_NE(p.remedy.find(c.remedy), std::string::npos) << c.sets[0] << "\n" << format(r.problems);
+    EXPECT_EQ(r.problems.size(), 1U) << format(r.problems);
+  }
+}
+
+TEST(Check, PointsAtTheKeyInTheFile) {
+  std::string text = example_text();
+  std::string const from = "parallel: {tp: 1, pp: 2}";
+  text.replace(text.find(from), from.size(), "parallel: {tp: 3, pp: 2}");
+  Problem const p = problem_of(read_scenario_text(text, "f.yaml", {}), "train.parallel.tp");
+  EXPECT_EQ(p.line, 10);
+  EXPECT_EQ(p.column, 43);  // "train: {trainer: megatron, parallel: {tp: 3"
+}
+
+TEST(Check, KvHeadsAreCutOrCopied) {
+  // 8 KV heads: tp 1, 2, 4, 8 cut them, 16 and 32 copy each 2 and 4 times.
+  for (int tp : {1, 2, 4, 8, 16}) {
+    ScenarioResult const r = read_example({"rollout.parallel.tp=" + std::to_string(tp)});
+    EXPECT_TRUE(r.scenario) << tp << format(r.problems);
+  }
+  // 12 KV heads of 24: tp 8 divides the heads, and neither divides 12 nor is a multiple of it.
+  ScenarioResult const r = read_example({"model.heads=24", "model.kv_heads=12", "rollout.parallel.tp=8"});
+  EXPECT_NE(problem_of(r, "rollout.parallel.tp").what.find("12 KV heads"), std::string::npos)
+      << format(r.problems);
+}
+
+TEST(Check, ExpertParallelDividesExpertsAndReplicas) {
+  // Qwen3-30B-A3B: 128 experts. 16 GPUs, pp 1: 16 data-parallel ranks.
+  std::vector<std::string> const sets = {"model=qwen3-30b-a3b", "train.parallel.pp=1"};
+  auto const with_ep = [&](int ep) {
+    std::vector<std::string> all = sets;
+    all.push_back("train.parallel.ep=" + std::to_string(ep));
+    return read_example(all);
+  };
+  EXPECT_TRUE(with_ep(8).scenario) << format(with_ep(8).problems);
+  EXPECT_EQ(problem_of(with_ep(3), "train.parallel.ep").remedy, "write ep: 2 or 4");
+  EXPECT_EQ(problem_of(with_ep(32), "train.parallel.ep").remedy, "write ep: 16");
+}
+
+TEST(Check, DeepSpeedPipelinesOnlyWithLowStages) {
+  ScenarioResult const r = read_example({"train={trainer: deepspeed, zero_stage: 3, parallel: {pp: 2}}"});
+  EXPECT_EQ(r.problems.size(), 1U) << format(r.problems);
+  EXPECT_NE(problem_of(r, "train.zero_stage").remedy.find("zero_stage: 1"), std::string::npos);
+}
+
+TEST(Check, DpoCountsPairs) {
+  // 64 pairs over 8 GPUs: 8 pairs, 16 sequences per replica; a micro-batch of 3 does not divide 16.
+  std::string const text =
+      "model: llama-3.1-8b\ncluster: {node: hgx-h100}\nalgorithm: {kind: dpo, train_batch: 64}\n"
+      "workload: {prompt_tokens: 512, response_tokens: 512}\ntrain: {micro_batch: 16}\n";
+  EXPECT_TRUE(read_scenario_text(text, "f.yaml", {}).scenario);
+  EXPECT_EQ(problem_of(read_scenario_text(text, "f.yaml", {{"train.micro_batch=3"}, {}}), "train.micro_batch")
+                .remedy,
+            "write micro_batch: 2 or 4");
+}
+
+TEST(Check, LargeNumbersAreAnsweredAtOnce) {
+  auto const start = std::chrono::steady_clock::now();
+  // 999,983 is prime, 2000 x 999,983 samples: the answer must not be searched sample by sample.
+  ScenarioResult const a =
+      read_example({"algorithm.prompts=999983", "algorithm.group_size=2000", "algorithm.train_batch=3"});
+  EXPECT_EQ(problem_of(a, "algorithm.train_batch").remedy, "write train_batch: 8");
+  read_example({"train.parallel={tp: 1, pp: 1, cp: 1000000}"});
+  read_example({"cluster.nodes=124999", "train.parallel={tp: 1, pp: 31, cp: 999983}"});
+  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 1.0);
+}
+
+// Whatever small layout is asked for: either it is accepted and divides, or a remedy that names values names
+// good ones.
+TEST(Check, RemediesWork) {
+  for (int tp = 1; tp <= 9; ++tp) {
+    for (int pp = 1; pp <= 5; ++pp) {
+      auto const read = [&](int t) {
+        return read_example(
+            {"train.parallel.tp=" + std::to_string(t), "train.parallel.pp=" + std::to_string(pp)});
+      };
+      ScenarioResult const r = read(tp);
+      if (r.scenario) {
+        EXPECT_EQ(16 % (tp * pp), 0);
+        continue;
+      }
+      for (Problem const& p : r.problems) {
+        std::size_t const at = p.remedy.find("tp: ");
+        if (p.key != "train.parallel" || at == std::string::npos) continue;
+        EXPECT_TRUE(read(std::stoi(p.remedy.substr(at + 4))).scenario) << format(p);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace rollcast
