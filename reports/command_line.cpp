@@ -77,7 +77,7 @@ int run_command_line(int argc, char const* const* argv) {
   try {
     app.parse(argc, argv);
   } catch (CLI::CallForHelp const&) {
-    return print(app.help());
+    return print(app.help() + "\n");
   } catch (CLI::CallForVersion const& version) {
     return print(std::string(version.what()) + "\n");
   } catch (CLI::ParseError const& e) {

@@ -82,4 +82,12 @@ EventLog small_log() {
   return log;
 }
 
+EventLog small_log_with_oom() {
+  EventLog log = small_log();
+  log.outcome = Outcome::oom;
+  log.ooms.push_back(
+      {"torch", seconds(61.25), 3, 0, 0, Phase::update_actor, "logits", GiB(4), GiB(1), GiB(70)});
+  return log;
+}
+
 }  // namespace rollcast

@@ -30,10 +30,7 @@ TEST(Terminal, VerdictIsTheFirstLine) {
 }
 
 TEST(Terminal, OutcomesSayWhatHappened) {
-  EventLog log = small_log();
-  log.outcome = Outcome::oom;
-  log.ooms.push_back(
-      {"torch", seconds(61.25), 3, 0, 0, Phase::update_actor, "logits", GiB(4), GiB(1), GiB(70)});
+  EventLog log = small_log_with_oom();
   EXPECT_EQ(
       verdict(analyse(log)),
       "Out of memory (torch): rank 3 of main in update_actor of step 1 at 61.2 s: logits needs 4.00 GiB, "
