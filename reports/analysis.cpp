@@ -61,12 +61,15 @@ void add_throughput(EventLog const& log, Analysis& a) {
   Seconds time;
   std::int64_t tokens = 0;
   std::int64_t samples = 0;
+  std::int64_t responses = 0;
   for (StepRecord const& s : log.steps) {
     time += s.end - s.start;
     tokens += s.prompt_tokens + s.response_tokens;
     samples += s.samples;
+    responses += s.response_tokens;
     a.preemptions += s.preemptions;
   }
+  if (samples > 0) a.mean_response_tokens = static_cast<double>(responses) / static_cast<double>(samples);
   if (time < us(0.001)) return;
   if (a.gpus > 0)
     a.tokens_per_second_per_gpu = static_cast<double>(tokens) / (time.value * static_cast<double>(a.gpus));
@@ -206,34 +209,42 @@ std::vector<Lever> find_levers(Analysis const& a) {
   return out;
 }
 
-// "old_logprob+reference_seconds": the sum of those phases over all pools, nothing if a name is no phase.
-std::optional<double> phase_forecast(Analysis const& a, std::string_view name) {
-  constexpr std::string_view kSuffix = "_seconds";
-  if (!name.ends_with(kSuffix)) return std::nullopt;
-  name.remove_suffix(kSuffix.size());
-  double sum = 0;
-  while (true) {
-    auto const plus = name.find('+');
-    std::string_view const one = name.substr(0, plus);
-    bool found = false;
-    for (PhaseTime const& p : a.phases) {
-      if (name_of(p.phase) != one) continue;
-      sum += p.mean.value;
-      found = true;
-    }
-    if (!found) return std::nullopt;
-    if (plus == std::string_view::npos) return sum;
-    name.remove_prefix(plus + 1);
+// Mean seconds of the phases that `named` accepts, over all pools; nothing if the run has none of them.
+template <class Named>
+std::optional<double> phase_forecast(Analysis const& a, Named const& named) {
+  std::optional<double> sum;
+  for (PhaseTime const& p : a.phases) {
+    if (named(p.phase)) sum = sum.value_or(0) + p.mean.value;
   }
+  return sum;
 }
 
-std::optional<double> forecast_of(Analysis const& a, std::string const& name) {
+double peak_gib(Analysis const& a) {
+  Bytes most;
+  for (LedgerPeak const& l : a.ledgers) most = max(most, l.bytes);
+  return most / GiB(1);
+}
+
+std::optional<double> forecast_of(Analysis const& a, std::string_view name) {
+  if (name == "peak_gpu_memory_gib" && !a.ledgers.empty()) return peak_gib(a);
   if (a.step.steps == 0) return std::nullopt;
   if (name == "step_seconds") return a.step.mean.value;
   if (name == "tokens_per_second_per_gpu") return a.tokens_per_second_per_gpu;
   if (name == "samples_per_second") return a.samples_per_second;
   if (name == "gpu_hours_per_step") return a.gpu_hours_per_step;
-  return phase_forecast(a, name);
+  if (name == "mean_response_tokens") return a.mean_response_tokens;
+  if (a.pools.size() == 1) {
+    if (name == "busy_fraction") return a.pools[0].busy_fraction;
+    if (name == "mfu") return a.pools[0].mfu;
+    if (name == "mbu") return a.pools[0].mbu;
+  }
+  constexpr std::string_view kSuffix = "_seconds";
+  if (!name.ends_with(kSuffix)) return std::nullopt;
+  name.remove_suffix(kSuffix.size());
+  return phase_forecast(a, [&](Phase p) {
+    bool const logprob = p == Phase::old_logprob || p == Phase::reference;
+    return name_of(p) == name || (name == "logprob" && logprob);
+  });
 }
 
 }  // namespace

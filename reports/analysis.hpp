@@ -92,9 +92,9 @@ struct Lever {
   Seconds at_most;
 };
 
-// A measured value beside the forecast's. Names that have a forecast: step_seconds,
-// tokens_per_second_per_gpu, samples_per_second, gpu_hours_per_step, and <phase>_seconds, where phases can be
-// added: old_logprob+reference_seconds.
+// A measured value beside the forecast's, by the names of a scenario's `measured:` block. The forecast is
+// absent where the log does not tell it: a host's memory, a pool's figures when there are several pools, a
+// phase that the run does not have.
 struct Comparison {
   std::string name;
   double measured = 0;
@@ -112,6 +112,7 @@ struct Analysis {
   std::vector<PhaseTime> phases;
   double tokens_per_second_per_gpu = 0;  // (prompt + response tokens) / (step time x all GPUs)
   double samples_per_second = 0;
+  double mean_response_tokens = 0;
   double gpu_hours_per_step = 0;
   std::int64_t preemptions = 0;
   std::vector<PoolUse> pools;

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "reports/commands/commands.hpp"
 #include "reports/commands/scenario_input.hpp"
@@ -17,19 +18,30 @@ namespace {
 
 std::string before(std::string const& text, std::string_view mark) { return text.substr(0, text.find(mark)); }
 
-// The library's messages name its own types; these say what to do.
-std::string sentence_for(CLI::ParseError const& e) {
-  std::string const what = e.what();
-  if (e.get_name() == "ExtrasError") {
-    auto const colon = what.find(": ");
-    std::string const extras = colon == std::string::npos ? what : what.substr(colon + 2);
-    return fmt::format("'{}' is not understood here", extras);
+// What the command line holds too much: an option before a stray word.
+std::string stray(std::vector<std::string> const& words) {
+  for (std::string const& w : words) {
+    if (w.starts_with('-')) return w;
   }
-  if (what == "A subcommand is required") return "a command is missing";
-  if (e.get_name() == "RequiredError") return before(what, " is required") + " is missing";
-  if (e.get_name() == "ArgumentMismatch") {
+  return words.empty() ? "" : words.front();
+}
+
+// The library's messages name its own types; these say what to do.
+std::string sentence_for(CLI::App const& app, CLI::ParseError const& e) {
+  std::string const what = e.what();
+  auto const verbs = app.get_subcommands();
+  if (verbs.empty()) {
+    std::string const word = stray(app.remaining());
+    if (word.empty()) return "a command is missing";
+    return fmt::format("'{}' is no {} of rollcast", word, word.starts_with('-') ? "option" : "command");
+  }
+  if (dynamic_cast<CLI::ExtrasError const*>(&e) != nullptr)
+    return fmt::format("'{}' is not understood here", stray(verbs.front()->remaining()));
+  if (dynamic_cast<CLI::RequiredError const*>(&e) != nullptr)
+    return before(what, " is required") + " is missing";
+  if (dynamic_cast<CLI::ArgumentMismatch const*>(&e) != nullptr) {
     bool const twice = what.find("At Most 1") != std::string::npos;
-    return before(before(what, ":"), " was given") + (twice ? " is given more than once" : " needs a value");
+    return before(what, ":") + (twice ? " is given more than once" : " needs a value");
   }
   return what;
 }
@@ -65,12 +77,12 @@ int run_command_line(int argc, char const* const* argv) {
   try {
     app.parse(argc, argv);
   } catch (CLI::CallForHelp const&) {
-    return print(app.help());
+    return print(app.help() + "\n");
   } catch (CLI::CallForVersion const& version) {
     return print(std::string(version.what()) + "\n");
   } catch (CLI::ParseError const& e) {
     std::string const verb = verb_of(app);
-    std::fprintf(stderr, "%s: %s; %s --help tells how\n", verb.c_str(), sentence_for(e).c_str(),
+    std::fprintf(stderr, "%s: %s; %s --help tells how\n", verb.c_str(), sentence_for(app, e).c_str(),
                  verb.c_str());
     return 2;
   }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <span>
 #include <string_view>
 
 namespace rollcast {
@@ -13,7 +14,7 @@ struct Key {
   std::string_view meaning;
 };
 
-constexpr Key kKeys[] = {
+constexpr Key kRunKeys[] = {
     {"schema", "integer", "1: the version of these shapes"},
     {"scenario", "text", "name of the scenario: its file name without folder and extension"},
     {"seed", "integer", "seed of the random lengths"},
@@ -65,17 +66,58 @@ constexpr Key kKeys[] = {
      "what the rank class that worked last in that phase did: an activity, or unaccounted"},
     {"critical_path[].seconds", "number", "per completed step; the sum is step_seconds.mean"}};
 
-}  // namespace
+constexpr Key kMemoryKeys[] = {
+    {"schema", "integer", "1: the version of these shapes"},
+    {"scenario", "text", "name of the scenario"},
+    {"fits", "true or false", "whether every GPU, host and engine has room"},
+    {"verdict", "text", "the same as a sentence, with the first thing that does not fit"},
+    {"classes[].name", "text", "rank class: stage 0, stages 1-3, rank"},
+    {"classes[].pipeline_stage", "integer", "the first stage of the class"},
+    {"classes[].ranks", "integer", "how many ranks of the cluster"},
+    {"classes[].capacity_bytes", "integer", "memory of one GPU as a process sees it"},
+    {"classes[].peak_bytes", "integer", "largest total over the phases"},
+    {"classes[].peak_phase", "text", "the phase of that peak"},
+    {"classes[].headroom_bytes", "integer", "capacity less peak; negative: does not fit"},
+    {"classes[].host_peak_bytes", "integer", "largest host memory of one rank"},
+    {"classes[].phases[].name", "text", "phase of the step, in order"},
+    {"classes[].phases[].bytes", "integer", "GPU memory in that phase"},
+    {"classes[].phases[].host_bytes", "integer", "host memory of one rank in that phase"},
+    {"classes[].phases[].categories.<category>", "integer", "GPU memory of one category"},
+    {"classes[].lines[].name", "text", "what the line is"},
+    {"classes[].lines[].role", "text", "actor, critic, reference, reward, rollout or process"},
+    {"classes[].lines[].category", "text", "weights, gradients, ..., kv_pages, cuda_context, ..."},
+    {"classes[].lines[].bytes", "integer", "size on one rank"},
+    {"classes[].lines[].host", "true or false", "host rather than GPU memory"},
+    {"classes[].lines[].phases[]", "text", "when it is there; an empty list: always"},
+    {"classes[].lines[].formula", "text", "how the number comes about"},
+    {"kv.blocks", "integer", "pages of one rollout engine; kv is null without one"},
+    {"kv.block_tokens", "integer", "tokens of a page"},
+    {"kv.tokens", "integer", "tokens that fit"},
+    {"kv.bytes_per_token", "integer", "on one rank"},
+    {"host.capacity_bytes", "integer", "host memory of one node"},
+    {"host.peak_bytes", "integer", "of the fullest node"},
+    {"host.peak_phase", "text", "the phase of that peak"}};
 
-std::string json_schema_markdown() {
-  std::string out =
-      "\n# JSON of `rollcast run --json` and `rollcast report --json`\n\n"
-      "Keys come in this order. Numbers carry 9 significant digits; times are seconds, sizes bytes. Equal "
-      "input gives\n"
-      "equal bytes. New keys may be added; a change of meaning raises `schema`.\n\n"
-      "| key | type | meaning |\n|---|---|---|\n";
-  for (Key const& k : kKeys) out += fmt::format("| `{}` | {} | {} |\n", k.path, k.type, k.meaning);
+std::string table(std::span<Key const> keys) {
+  std::string out = "| key | type | meaning |\n|---|---|---|\n";
+  for (Key const& k : keys) out += fmt::format("| `{}` | {} | {} |\n", k.path, k.type, k.meaning);
   return out;
 }
+
+}  // namespace
+
+std::string run_json_markdown() {
+  return "\n# JSON of `rollcast run --json` and `rollcast report --json`\n\n"
+         "Keys come in this order. Numbers carry 9 significant digits; times are seconds, sizes bytes. Equal "
+         "input gives\n"
+         "equal bytes. New keys may be added; a change of meaning raises `schema`.\n\n" +
+         table(kRunKeys);
+}
+
+std::string memory_json_markdown() {
+  return "\n# JSON of `rollcast memory --json`\n\nSizes are whole bytes.\n\n" + table(kMemoryKeys);
+}
+
+std::string json_schema_markdown() { return run_json_markdown() + memory_json_markdown(); }
 
 }  // namespace rollcast

@@ -1,11 +1,15 @@
-// The JSON shapes as a document.
+// The JSON shapes as a document; tests compare it with what is written.
 #pragma once
 
 #include <string>
 
 namespace rollcast {
 
-// Markdown: every key of rollcast run --json (type, unit, meaning). A test compares it with json_text().
+// Markdown, one row a key: type, unit, meaning.
+std::string run_json_markdown();     // json_text()
+std::string memory_json_markdown();  // memory_json()
+
+// Both, as they follow the scenario keys in scenarios/SCHEMA.md.
 std::string json_schema_markdown();
 
 }  // namespace rollcast

@@ -5,7 +5,7 @@
 //    "notes":[...],"measured":[[name,value],...],"measured_source":...}
 //   ["pool",name,node,gpu,gpus,peak_flops,memory_bandwidth,capacity]
 //   ["label",text]
-//   ["ledger",name,pipeline_stage,ranks,capacity,[[role,category,bytes,host,[phase,...],formula],...]]
+//   ["ledger",name,pipeline_stage,ranks,capacity,[[role,category,bytes,host,[phase,...],formula,name],...]]
 //   ["rank_class",name,pool,node,[rank,...],ledger or null]
 //   ["step",start,end,samples,prompt_tokens,response_tokens,preemptions]
 //   ["phase",pool,step,phase,start,end]

@@ -164,6 +164,7 @@ LedgerLine read_ledger_line(Json const& j) {
   for (Fields p(phases, "ledger phases"); line.phases.size() < phases.size();)
     line.phases.push_back(p.name(kLastPhase, "phase"));
   line.formula = f.text();
+  line.name = f.text();
   f.finish();
   return line;
 }

@@ -41,7 +41,7 @@ Json record_of(RankLedger const& l) {
     Json phases = Json::array();
     for (Phase p : line.phases) phases.push_back(name_of(p));
     lines.push_back(Json::array({name_of(line.role), name_of(line.category), finite(line.bytes.value),
-                                 line.host, phases, line.formula}));
+                                 line.host, phases, line.formula, line.name}));
   }
   return Json::array({"ledger", l.name, l.pipeline_stage, l.ranks, finite(l.capacity.value), lines});
 }

@@ -10,8 +10,8 @@
 #include "reports/commands/option_checks.hpp"
 #include "reports/commands/outputs.hpp"
 #include "reports/commands/scenario_input.hpp"
-#include "reports/explanation.hpp"
 #include "reports/output_file.hpp"
+#include "scenarios/explain.hpp"
 #include "sim/simulate.hpp"
 
 namespace rollcast {
@@ -60,10 +60,14 @@ int run(Arguments const& arguments) {
   int exit_code = 0;
   auto const scenario = read_scenario(arguments.scenario, exit_code);
   if (!scenario) return exit_code;
+  if (auto const problems = check_simulated(*scenario); !problems.empty()) {
+    print_problems(problems);
+    return 2;
+  }
   if (std::string const problem = memory_problem(scenario->job, arguments); !problem.empty())
     return refuse(problem);
   if (arguments.explain) {
-    if (std::string const error = write_file("-", explanation_text(scenario->origins) + "\n"); !error.empty())
+    if (std::string const error = write_file("-", explain(*scenario) + "\n"); !error.empty())
       return refuse(error);
   }
   Profile const profile = datasheet_profile(scenario->job.cluster.node.gpu);

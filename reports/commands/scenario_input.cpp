@@ -19,10 +19,14 @@ void add_scenario_arguments(CLI::App& command, ScenarioArguments& arguments) {
 std::optional<Scenario> read_scenario(ScenarioArguments const& arguments, int& exit_code) {
   ScenarioResult result = read_scenario_file(arguments.file, arguments.options);
   if (result.problems.empty()) return std::move(result.scenario);
-  std::string const text = format(result.problems);
-  std::fwrite(text.data(), 1, text.size(), stderr);
+  print_problems(result.problems);
   exit_code = 2;
   return std::nullopt;
+}
+
+void print_problems(std::vector<Problem> const& problems) {
+  std::string const text = format(problems);
+  std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
 void print_error(std::string const& sentence) { std::fprintf(stderr, "rollcast: %s\n", sentence.c_str()); }

@@ -139,11 +139,18 @@ TEST(Analysis, LeversAreMeansOverRanksLargestFirst) {
 }
 
 TEST(Analysis, MeasuredValuesFindTheirForecast) {
-  auto const m = analyse(small_log()).measured;
-  ASSERT_EQ(m.size(), 3U);
+  EventLog log = small_log();
+  log.phases.push_back({0, 0, Phase::reference, seconds(90), seconds(94)});
+  log.phases.push_back({0, 1, Phase::old_logprob, seconds(210), seconds(212)});
+  log.measured.insert(log.measured.end(), {{"logprob_seconds", 1}, {"peak_gpu_memory_gib", 1}, {"mbu", 1}});
+  auto const m = analyse(log).measured;
+  ASSERT_EQ(m.size(), 6U);
   EXPECT_DOUBLE_EQ(m[0].forecast.value_or(0), 110);
-  EXPECT_DOUBLE_EQ(m[1].forecast.value_or(0), 80);  // generate 70 + weight_sync 10
-  EXPECT_FALSE(m[2].forecast.has_value());
+  EXPECT_DOUBLE_EQ(m[1].forecast.value_or(0), 70);
+  EXPECT_FALSE(m[2].forecast.has_value());                 // a host's memory
+  EXPECT_DOUBLE_EQ(m[3].forecast.value_or(0), 3);          // (4 + 2) / 2 steps
+  EXPECT_DOUBLE_EQ(m[4].forecast.value_or(0), 75);         // GiB in update_actor
+  EXPECT_NEAR(m[5].forecast.value_or(0), 0.392857, 1e-6);  // 4.4e14 / 1.12e15
 }
 
 TEST(Analysis, RunWithoutACompletedStepHasPhasesButNoRates) {

@@ -4,25 +4,15 @@
 
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <stdexcept>
 
 #include "reports/csv.hpp"
-#include "reports/json_schema.hpp"
 #include "tests/reports/small_log.hpp"
 
 namespace rollcast {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-EventLog log_with_oom() {
-  EventLog log = small_log();
-  log.outcome = Outcome::oom;
-  log.ooms.push_back(
-      {"torch", seconds(61.25), 3, 0, 0, Phase::update_actor, "logits", GiB(4), GiB(1), GiB(70)});
-  return log;
-}
 
 TEST(Json, HasTheStableKeysInOrder) {
   Json const j = Json::parse(json_text(analyse(small_log())));
@@ -52,7 +42,7 @@ TEST(Json, FiguresAreThoseOfTheAnalysis) {
 }
 
 TEST(Json, NoCompletedStepGivesNulls) {
-  EventLog log = log_with_oom();
+  EventLog log = small_log_with_oom();
   log.steps.clear();
   Json const j = Json::parse(json_text(analyse(log)));
   EXPECT_EQ(j["outcome"], "oom");
@@ -67,34 +57,6 @@ TEST(Json, NineDigitsRound) {
   EXPECT_EQ(nine_digits(-99999999.96), -100000000.0);
   EXPECT_EQ(std::signbit(nine_digits(-0.0)), false);
   EXPECT_THROW(nine_digits(std::numeric_limits<double>::infinity()), std::logic_error);
-}
-
-// Paths of the leaves, as the document writes them.
-void collect(Json const& j, std::string const& path, std::set<std::string>& out) {
-  if (j.is_array()) {
-    if (j.empty()) out.insert(path + "[]");
-    for (Json const& item : j) collect(item, path + "[]", out);
-  } else if (j.is_object()) {
-    for (auto const& [key, value] : j.items()) {
-      std::string name = key;
-      if (path == "utilization" || path == "memory") name = "<pool>";
-      if (path.ends_with(".idle_by_cause")) name = "<cause>";
-      if (path.ends_with(".ledger")) name = "<role.category>";
-      collect(value, path.empty() ? name : path + "." + name, out);
-    }
-  } else {
-    out.insert(path);
-  }
-}
-
-TEST(JsonSchema, ListsExactlyTheKeysThatAreWritten) {
-  std::set<std::string> written;
-  collect(Json::parse(json_text(analyse(log_with_oom()))), "", written);
-  std::set<std::string> listed;
-  std::string const document = json_schema_markdown();
-  for (std::size_t at = document.find("| `"); at != std::string::npos; at = document.find("| `", at + 1))
-    listed.insert(document.substr(at + 3, document.find('`', at + 3) - at - 3));
-  EXPECT_EQ(listed, written);
 }
 
 TEST(Csv, OneRowPerStepAndPhase) {

@@ -59,6 +59,7 @@ TEST(LogFile, RoundTripIsExact) {
   EXPECT_EQ(back.spans[0].hbm.value, log.spans[0].hbm.value);
   EXPECT_EQ(back.counters[0].value, log.counters[0].value);
   EXPECT_EQ(back.ledgers[0].lines[4].host, true);
+  EXPECT_EQ(back.ledgers[0].lines[4].name, "on the host");
   EXPECT_EQ(back.ledgers[0].lines[4].phases, std::vector<Phase>{Phase::generate});
   EXPECT_EQ(back.ooms[0].allocation, "logits");
   EXPECT_EQ(json_text(analyse(back)), json_text(analyse(log)));

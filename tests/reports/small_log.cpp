@@ -45,14 +45,20 @@ void add_step(EventLog& log, int step, double start, double generate) {
 
 RankLedger ledger() {
   RankLedger l{"stage 0", 0, 4, GiB(80), {}};
-  l.lines.push_back({Role::actor, MemoryCategory::weights, GiB(20), false, {}, "10 Gi x 2 B"});
+  l.lines.push_back({Role::actor, MemoryCategory::weights, GiB(20), false, {}, "10 Gi x 2 B", ""});
   l.lines.push_back(
-      {Role::actor, MemoryCategory::activations, GiB(25), false, {Phase::update_actor}, "one pack"});
+      {Role::actor, MemoryCategory::activations, GiB(25), false, {Phase::update_actor}, "one pack", ""});
   l.lines.push_back(
-      {Role::actor, MemoryCategory::optimizer_states, GiB(30), false, {Phase::update_actor}, "8 B each"});
-  l.lines.push_back({Role::rollout, MemoryCategory::kv_pages, GiB(40), false, {Phase::generate}, "pages"});
+      {Role::actor, MemoryCategory::optimizer_states, GiB(30), false, {Phase::update_actor}, "8 B each", ""});
   l.lines.push_back(
-      {Role::actor, MemoryCategory::optimizer_states, GiB(30), true, {Phase::generate}, "offloaded"});
+      {Role::rollout, MemoryCategory::kv_pages, GiB(40), false, {Phase::generate}, "pages", ""});
+  l.lines.push_back({Role::actor,
+                     MemoryCategory::optimizer_states,
+                     GiB(30),
+                     true,
+                     {Phase::generate},
+                     "offloaded",
+                     "on the host"});
   return l;
 }
 
@@ -69,10 +75,18 @@ EventLog small_log() {
   log.labels = {"decode", "tail", "layers", "all-reduce", "wait", "load"};
   log.ledgers = {ledger()};
   log.ledger_of_class = {0, 0};
-  log.measured = {{"step_seconds", 100}, {"generate+weight_sync_seconds", 100}, {"bananas", 3}};
+  log.measured = {{"step_seconds", 100}, {"generate_seconds", 100}, {"peak_host_memory_gib", 3}};
   log.measured_source = "a table";
   add_step(log, 0, 0, 60);
   add_step(log, 1, 100, 80);
+  return log;
+}
+
+EventLog small_log_with_oom() {
+  EventLog log = small_log();
+  log.outcome = Outcome::oom;
+  log.ooms.push_back(
+      {"torch", seconds(61.25), 3, 0, 0, Phase::update_actor, "logits", GiB(4), GiB(1), GiB(70)});
   return log;
 }
 

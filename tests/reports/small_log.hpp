@@ -15,4 +15,8 @@ namespace rollcast {
 // Step 1 starts at 100 s and is the same with generate 20 s longer (ranks 2-3 still compute for 40 s).
 EventLog small_log();
 
+// The same with an out-of-memory of rank 3 in update_actor of step 0, at 61.25 s: 4 GiB of logits, 1 GiB
+// free.
+EventLog small_log_with_oom();
+
 }  // namespace rollcast

@@ -30,10 +30,7 @@ TEST(Terminal, VerdictIsTheFirstLine) {
 }
 
 TEST(Terminal, OutcomesSayWhatHappened) {
-  EventLog log = small_log();
-  log.outcome = Outcome::oom;
-  log.ooms.push_back(
-      {"torch", seconds(61.25), 3, 0, 0, Phase::update_actor, "logits", GiB(4), GiB(1), GiB(70)});
+  EventLog log = small_log_with_oom();
   EXPECT_EQ(
       verdict(analyse(log)),
       "Out of memory (torch): rank 3 of main in update_actor of step 1 at 61.2 s: logits needs 4.00 GiB, "
@@ -81,10 +78,10 @@ TEST(Terminal, NamesCannotDriveTheTerminal) {
 }
 
 TEST(Terminal, MeasuredErrorsAreOfTheMeasuredValue) {
-  // 110 s beside 100 s; generate 70 + weight_sync 10 beside 100 s.
+  // 110 s beside 100 s; generate 70 s beside 100 s.
   std::string const text = render_terminal(analyse(small_log()), {});
   EXPECT_THAT(text, HasSubstr("+10.0 %"));
-  EXPECT_THAT(text, HasSubstr("-20.0 %"));
+  EXPECT_THAT(text, HasSubstr("-30.0 %"));
   EXPECT_THAT(text, HasSubstr("3      none\n"));
 }
 

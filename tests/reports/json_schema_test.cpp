@@ -1,0 +1,62 @@
+#include "reports/json_schema.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "reports/analysis.hpp"
+#include "reports/json.hpp"
+#include "reports/memory_report.hpp"
+#include "tests/reports/small_log.hpp"
+
+namespace rollcast {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Paths of the leaves, as the document writes them.
+void collect(Json const& j, std::string const& path, std::set<std::string>& out) {
+  if (j.is_array()) {
+    if (j.empty()) out.insert(path + "[]");
+    for (Json const& item : j) collect(item, path + "[]", out);
+  } else if (j.is_object()) {
+    for (auto const& [key, value] : j.items()) {
+      std::string name = key;
+      if (path == "utilization" || path == "memory") name = "<pool>";
+      if (path.ends_with(".idle_by_cause")) name = "<cause>";
+      if (path.ends_with(".ledger")) name = "<role.category>";
+      if (path.ends_with(".categories")) name = "<category>";
+      collect(value, path.empty() ? name : path + "." + name, out);
+    }
+  } else {
+    out.insert(path);
+  }
+}
+
+std::set<std::string> written(std::string const& json) {
+  std::set<std::string> out;
+  collect(Json::parse(json), "", out);
+  return out;
+}
+
+std::set<std::string> listed(std::string const& document) {
+  std::set<std::string> out;
+  for (std::size_t at = document.find("| `"); at != std::string::npos; at = document.find("| `", at + 1))
+    out.insert(document.substr(at + 3, document.find('`', at + 3) - at - 3));
+  return out;
+}
+
+TEST(JsonSchema, ListsExactlyTheKeysOfARun) {
+  EXPECT_EQ(listed(run_json_markdown()), written(json_text(analyse(small_log_with_oom()))));
+}
+
+TEST(JsonSchema, ListsExactlyTheKeysOfAMemoryForecast) {
+  std::string const example = ROLLCAST_SOURCE_DIR "/scenarios/examples/grpo-8b-colocated.yaml";
+  ScenarioResult const read = read_scenario_file(example, {});
+  ASSERT_TRUE(read.scenario) << format(read.problems);
+  EXPECT_EQ(listed(memory_json_markdown()), written(memory_json(forecast_memory(*read.scenario))));
+}
+
+}  // namespace
+}  // namespace rollcast
