@@ -21,12 +21,9 @@ WeightSync ipc_weight_sync(Profile const& p, Job const& job) {
   int const holders = job.train.parallel.tp * job.train.parallel.pp;
   if (holders > 1) {
     // Pipeline stages are the outermost dimension of the rank order: data-parallel ranks lie between them.
-    int const span = job.train.parallel.pp > 1 ? job.cluster.gpus() : holders;
-    int const nodes = span > job.cluster.node.gpus ? 2 : 1;
-    s.gather =
-        collective_price(p, job.cluster, CollectiveKind::all_gather,
-                         {.ranks = holders, .nodes = nodes, .sharing = job.cluster.node.gpus}, s.weights)
-            .total();
+    int const stride = job.train.parallel.pp > 1 ? job.cluster.gpus() / job.train.parallel.pp : 1;
+    Group const group = placed_group(job.cluster, holders, stride);
+    s.gather = collective_price(p, job.cluster, CollectiveKind::all_gather, group, s.weights).total();
   }
   s.copy = memory_time(p, s.weights * 2.0);
   s.per_tensor = job.framework.sync_per_tensor * s.tensors;

@@ -65,15 +65,16 @@ void record_schedule(RunState& run, int replica, PipelineSchedule const& schedul
   }
 }
 
+enum class Pass { training, log_probabilities };
+
+// times[micro_batch][stage]
 std::vector<std::vector<StageTimes>> times_of(RunState const& run,
-                                              std::vector<MicroBatch> const& micro_batches,
-                                              decltype(&stage_times) price) {
-  std::vector<std::vector<StageTimes>> times;
-  times.reserve(micro_batches.size());
-  for (MicroBatch const& m : micro_batches) {
-    std::vector<StageTimes> row;
-    for (Stage const& s : run.stages) row.push_back(price(run.profile, run.job, s, m));
-    times.push_back(std::move(row));
+                                              std::vector<MicroBatch> const& micro_batches, Pass pass) {
+  std::vector<std::vector<StageTimes>> times(micro_batches.size());
+  for (Stage const& s : run.stages) {
+    auto const of_stage = pass == Pass::training ? stage_times(run.profile, run.job, s, micro_batches)
+                                                 : logprob_times(run.profile, run.job, s, micro_batches);
+    for (std::size_t m = 0; m < times.size(); ++m) times[m].push_back(of_stage[m]);
   }
   return times;
 }
@@ -86,8 +87,9 @@ struct Update {
   std::vector<std::vector<std::vector<Sample>>> shards = {};  // [optimizer step][replica]
   std::vector<std::vector<GradientBucket>> buckets = {};      // of each stage
   std::vector<std::vector<CollectivePrice>> bucket_prices = {};
-  std::vector<CollectivePrice> gather_prices = {};  // of each stage: parameters, used with a sharded optimizer
-  std::vector<Seconds> optimizer = {};              // of each stage
+  std::vector<CollectivePrice> gather_prices =
+      {};                               // of each stage: parameters, used with a sharded optimizer
+  std::vector<Seconds> optimizer = {};  // of each stage
   int replicas_left = 0;
   Wake done = {};
 
@@ -174,7 +176,7 @@ Seconds optimizer_step(Update& u, int replica, std::vector<Sample> const& share,
   TrainerOptions const& train = run.job.train;
   auto const micro_batches =
       make_micro_batches(lengths_of(share), train, train.micro_batch, pack_tokens(run.job));
-  auto const times = times_of(run, micro_batches, &stage_times);
+  auto const times = times_of(run, micro_batches, Pass::training);
   PipelineSchedule const schedule = one_forward_one_backward(times, transfer_time(run, micro_batches));
   record_schedule(run, replica, schedule, times, start, false);
 
@@ -253,7 +255,7 @@ void log_probabilities(RunState& run) {
     auto const micro_batches =
         make_micro_batches(lengths_of(shards[static_cast<std::size_t>(replica)]), run.job.train,
                            run.job.train.logprob_micro_batch, pack_tokens(run.job));
-    auto const times = times_of(run, micro_batches, &logprob_times);
+    auto const times = times_of(run, micro_batches, Pass::log_probabilities);
     PipelineSchedule const schedule = forward_pipeline(times, transfer_time(run, micro_batches));
     record_schedule(run, replica, schedule, times, start, true);
     ends.push_back(start + schedule.makespan);
