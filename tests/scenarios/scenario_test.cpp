@@ -124,6 +124,25 @@ TEST(Scenario, InlineNodeGpuAndModel) {
   EXPECT_EQ(origin_of(*r.scenario, "cluster.node.gpu.bf16").from.rfind("catalog h100-sxm", 0), 0U);
 }
 
+TEST(Scenario, PartsOfANamedEntryCanBeSet) {
+  ScenarioResult const r = read_example(
+      {"cluster.node.gpu.visible_memory=60 GiB", "cluster.fabric.latency=9 us", "model.max_context=8192"});
+  ASSERT_TRUE(r.scenario) << format(r.problems);
+  Job const& job = r.scenario->job;
+  EXPECT_EQ(job.cluster.node.gpu.visible_memory.value, GiB(60).value);
+  EXPECT_EQ(job.cluster.node.gpu.bf16.value, 989e12);
+  EXPECT_EQ(job.cluster.fabric.latency.value, 9e-6);
+  EXPECT_EQ(job.cluster.fabric.nic.value, 50e9);
+  EXPECT_EQ(job.model.max_context, 8192);
+  EXPECT_EQ(origin_of(*r.scenario, "cluster.fabric.nic").from.rfind("catalog ib-400g", 0), 0U);
+}
+
+TEST(Scenario, ImpossibleShapesAreRefused) {
+  EXPECT_FALSE(read_example({"model.kv_heads=5"}).scenario);
+  EXPECT_FALSE(
+      read_example({"model.moe={experts: 4, experts_per_token: 8, expert_intermediate: 64}"}).scenario);
+}
+
 TEST(Scenario, AnIncompleteInlineMapNamesWhatIsMissing) {
   ScenarioResult const r = read_example({"model={layers: 2, hidden: 64}"});
   EXPECT_EQ(problem_of(r, "model.heads").what, "is missing");
