@@ -126,6 +126,9 @@ class Checker {
   void check_train_layout() {
     Parallel const& p = job_.train.parallel;
     bool const cut = check_cut("train.parallel.tp", p.tp);
+    if (job_.train.weights == DType::fp8 && !(job_.cluster.node.gpu.fp8.value > 0)) {
+      add("train.weights", fmt::format("{} has no fp8", job_.cluster.node.gpu.name), "write weights: bf16");
+    }
     bool const staged = check_stages("train.parallel.pp", p.pp);
     if (job_.train.kind == TrainerKind::deepspeed && job_.train.zero_stage >= 2 && p.pp > 1) {
       add("train.zero_stage", "DeepSpeed's pipeline works with ZeRO stages 0 and 1",
@@ -253,6 +256,9 @@ class Checker {
     if (staged && cut) check_engine_layout(e);
     if (!(e.gpu_memory_utilization > 0 && e.gpu_memory_utilization <= 1)) {
       add("rollout.gpu_memory_utilization", "out of range", "write a share above 0 and at most 1");
+    }
+    if (e.weights == DType::fp8 && !(job_.cluster.node.gpu.fp8.value > 0)) {
+      add("rollout.weights", fmt::format("{} has no fp8", job_.cluster.node.gpu.name), "write weights: bf16");
     }
     check_engine_limits(e);
   }

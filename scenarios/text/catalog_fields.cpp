@@ -79,8 +79,9 @@ void start_from(Fields& f, T& v, Catalog const& c) {
            });
 }
 
-void require_unless_based(Fields& f, std::string_view key, std::string_view example) {
-  if (!f.has("base")) f.require(key, fmt::format("write {}, or base: with a name of the catalog", example));
+// filled: the struct already holds a catalog entry, of `base` or of what encloses it.
+void require_unless(bool filled, Fields& f, std::string_view key, std::string_view example) {
+  if (!filled) f.require(key, fmt::format("write {}, or base: with a name of the catalog", example));
 }
 
 template <class T>
@@ -98,6 +99,7 @@ bool refer(Fields& f, std::string_view key, T& v, Catalog const& c, std::string_
       describe(inner, v, c);
     } else if (value.kind == ValueKind::map) {
       Fields inner(f.reading(), &value, f.path_of(key), value.mark, "default");
+      if (!v.name.empty()) inner.set_from("catalog " + v.name, &v.sources);
       describe(inner, v, c);
       inner.finish();
     } else {
@@ -191,6 +193,7 @@ std::string_view name_of(FabricKind v) {
 }
 
 void describe(Fields& f, Gpu& g, Catalog const& c) {
+  bool const filled = f.has("base") || g.bf16.value > 0;
   start_from(f, g, c);
   f.text("name", g.name, "name in reports");
   f.quantity("bf16", g.bf16, kPositive, "dense bf16 matrix rate (fp16 on cards without bf16)");
@@ -203,13 +206,14 @@ void describe(Fields& f, Gpu& g, Catalog const& c) {
   f.integer("sms", g.sms, kOptionalShape, "streaming multiprocessors");
   f.quantity("nvlink", g.nvlink, kNotNegative, "NVLink per direction, all links together; 0: none");
   f.quantity("pcie", g.pcie, kPositive, "PCIe per direction, data sheet");
-  require_unless_based(f, "bf16", "bf16: 989 TFLOP/s");
-  require_unless_based(f, "visible_memory", "visible_memory: 79.1 GiB");
-  require_unless_based(f, "memory_bandwidth", "memory_bandwidth: 3.35 TB/s");
-  require_unless_based(f, "pcie", "pcie: 64 GB/s");
+  require_unless(filled, f, "bf16", "bf16: 989 TFLOP/s");
+  require_unless(filled, f, "visible_memory", "visible_memory: 79.1 GiB");
+  require_unless(filled, f, "memory_bandwidth", "memory_bandwidth: 3.35 TB/s");
+  require_unless(filled, f, "pcie", "pcie: 64 GB/s");
 }
 
 void describe(Fields& f, Node& n, Catalog const& c) {
+  bool const filled = f.has("base") || n.gpus > 0;
   start_from(f, n, c);
   f.text("name", n.name, "name in reports");
   reference(f, "gpu", n.gpu, c, "the GPUs of the node, all equal");
@@ -225,13 +229,14 @@ void describe(Fields& f, Node& n, Catalog const& c) {
   f.quantity("host_memory", n.host_memory, kPositive, "memory of the host");
   f.quantity("host_memory_bandwidth", n.host_memory_bandwidth, kPositive, "per NUMA node");
   f.text("fabric", n.fabric, "catalog name of the fabric that it usually comes with");
-  require_unless_based(f, "gpu", "gpu: h100-sxm");
-  require_unless_based(f, "gpus", "gpus: 8");
-  require_unless_based(f, "host_memory", "host_memory: 2 TiB");
-  require_unless_based(f, "host_memory_bandwidth", "host_memory_bandwidth: 300 GB/s");
+  require_unless(filled, f, "gpu", "gpu: h100-sxm");
+  require_unless(filled, f, "gpus", "gpus: 8");
+  require_unless(filled, f, "host_memory", "host_memory: 2 TiB");
+  require_unless(filled, f, "host_memory_bandwidth", "host_memory_bandwidth: 300 GB/s");
 }
 
 void describe(Fields& f, Fabric& x, Catalog const& c) {
+  bool const filled = f.has("base") || x.nic.value > 0;
   start_from(f, x, c);
   f.text("name", x.name, "name in reports");
   f.choice("kind", x.kind, {FabricKind::infiniband, FabricKind::roce, FabricKind::tcp}, "transport");
@@ -241,11 +246,12 @@ void describe(Fields& f, Fabric& x, Catalog const& c) {
   f.flag("rail_optimized", x.rail_optimized, "card i of every node is on leaf i");
   f.integer("nodes_per_leaf", x.nodes_per_leaf, {1, 1e6, false}, "nodes below one leaf switch");
   f.number("oversubscription", x.oversubscription, {1, 1000, false}, "leaf down-links over up-links");
-  require_unless_based(f, "nic", "nic: 400 Gb/s");
-  require_unless_based(f, "latency", "latency: 5 us");
+  require_unless(filled, f, "nic", "nic: 400 Gb/s");
+  require_unless(filled, f, "latency", "latency: 5 us");
 }
 
 void describe(Fields& f, Architecture& a, Catalog const& c) {
+  bool const filled = f.has("base") || a.layers > 0;
   start_from(f, a, c);
   f.text("name", a.name, "name in reports");
   f.text("family", a.family, "family of the model, as model_type in its config.json");
@@ -279,11 +285,11 @@ void describe(Fields& f, Architecture& a, Catalog const& c) {
   describe_part<Moe>(f, "moe", a.moe, "mixture of experts", describe_moe);
   describe_part<LinearAttention>(f, "linear_attention", a.linear_attention, "gated delta net layers",
                                  describe_linear_attention);
-  require_unless_based(f, "layers", "layers: 32");
-  require_unless_based(f, "hidden", "hidden: 4096");
-  require_unless_based(f, "heads", "heads: 32");
-  require_unless_based(f, "intermediate", "intermediate: 14336");
-  require_unless_based(f, "vocab", "vocab: 128256");
+  require_unless(filled, f, "layers", "layers: 32");
+  require_unless(filled, f, "hidden", "hidden: 4096");
+  require_unless(filled, f, "heads", "heads: 32");
+  if (f.listing() || !f.has("moe")) require_unless(filled, f, "intermediate", "intermediate: 14336");
+  require_unless(filled, f, "vocab", "vocab: 128256");
 }
 
 bool reference(Fields& f, std::string_view key, Gpu& v, Catalog const& c, std::string_view meaning) {

@@ -10,8 +10,6 @@
 namespace rollcast {
 namespace {
 
-constexpr std::size_t kMostProblems = 200;
-
 std::string_view name_of(ValueKind kind) {
   switch (kind) {
     case ValueKind::null:

@@ -45,6 +45,9 @@ struct SchemaRow {
   bool simulated = true;
 };
 
+// A reading stops noting problems here: nobody reads more.
+constexpr std::size_t kMostProblems = 200;
+
 // What one reading collects.
 struct Reading {
   Document const& document;

@@ -76,6 +76,8 @@ bool read_model(Fields& f, std::string_view key, Architecture& a, ScenarioPlace 
                if (a.name.empty()) a.name = "inline model";
                describe(inner, a, place.catalog);
                inner.finish();
+               std::string const why = f.reading().problems.size() == before ? fault(a) : "";
+               if (!why.empty()) f.problem(v.mark, key, why, "correct the shapes");
              } else {
                f.problem(v.mark, key, "a list in place of one model", "write a name of the catalog");
              }

@@ -120,6 +120,11 @@ ScenarioResult read(Document d, std::string const& file, ScenarioOptions const& 
     if (complete) add_checks(reading, scenario.job);
   }
   sort_problems(problems);
+  if (problems.size() >= kMostProblems) {
+    problems.push_back({file, 0, 0, "",
+                        fmt::format("more than {} problems; the others are not shown", kMostProblems),
+                        "start from scenarios/examples", ""});
+  }
   result.problems.insert(result.problems.end(), problems.begin(), problems.end());
   if (result.problems.empty()) {
     scenario.origins = std::move(reading.origins);

@@ -85,6 +85,11 @@ TEST(Check, NamesTheNearestValidValues) {
             "no upper end",
             "max"},
            {{"workload.response_tokens=200000"}, "workload.response_tokens", "200127", "max_context"},
+           {{"cluster.node.gpu.fp8=0 TFLOP/s", "rollout.weights=fp8"},
+            "rollout.weights",
+            "has no fp8",
+            "bf16"},
+           {{"cluster.node.gpu.fp8=0 TFLOP/s", "train.weights=fp8"}, "train.weights", "has no fp8", "bf16"},
        }) {
     ScenarioResult const r = read_example(c.sets);
     Problem const p = problem_of(r, c.key);

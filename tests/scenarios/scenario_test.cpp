@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 #include "scenarios/explain.hpp"
 #include "tests/scenarios/example.hpp"
@@ -121,6 +122,25 @@ TEST(Scenario, InlineNodeGpuAndModel) {
   EXPECT_FALSE(job.framework.optimizer_offload);
   EXPECT_EQ(origin_of(*r.scenario, "cluster.node.gpu.visible_memory").from, "inline.yaml:5");
   EXPECT_EQ(origin_of(*r.scenario, "cluster.node.gpu.bf16").from.rfind("catalog h100-sxm", 0), 0U);
+}
+
+TEST(Scenario, PartsOfANamedEntryCanBeSet) {
+  ScenarioResult const r = read_example(
+      {"cluster.node.gpu.visible_memory=60 GiB", "cluster.fabric.latency=9 us", "model.max_context=8192"});
+  ASSERT_TRUE(r.scenario) << format(r.problems);
+  Job const& job = r.scenario->job;
+  EXPECT_EQ(job.cluster.node.gpu.visible_memory.value, GiB(60).value);
+  EXPECT_EQ(job.cluster.node.gpu.bf16.value, 989e12);
+  EXPECT_EQ(job.cluster.fabric.latency.value, 9e-6);
+  EXPECT_EQ(job.cluster.fabric.nic.value, 50e9);
+  EXPECT_EQ(job.model.max_context, 8192);
+  EXPECT_EQ(origin_of(*r.scenario, "cluster.fabric.nic").from.rfind("catalog ib-400g", 0), 0U);
+}
+
+TEST(Scenario, ImpossibleShapesAreRefused) {
+  EXPECT_FALSE(read_example({"model.kv_heads=5"}).scenario);
+  EXPECT_FALSE(
+      read_example({"model.moe={experts: 4, experts_per_token: 8, expert_intermediate: 64}"}).scenario);
 }
 
 TEST(Scenario, AnIncompleteInlineMapNamesWhatIsMissing) {
@@ -263,9 +283,40 @@ TEST(Scenario, MissingBlocksAreNamed) {
   EXPECT_EQ(r.problems.size(), 4U) << format(r.problems);
 }
 
-TEST(Scenario, ReadsAConfigJsonBesideTheFile) {
-  ScenarioResult const r = read_example({"model=./no/config.json"});
-  EXPECT_NE(problem_of(r, "model").what.find("there is no file"), std::string::npos);
+TEST(Scenario, ReadsFilesBesideTheScenario) {
+  namespace fs = std::filesystem;
+  fs::path const folder = fs::path(testing::TempDir()) / "scenario_test";
+  fs::create_directories(folder / "tiny");
+  std::ofstream(folder / "tiny" / "config.json")
+      << R"({"model_type": "llama", "num_hidden_layers": 2, "hidden_size": 64, "num_attention_heads": 4,)"
+      << R"( "num_key_value_heads": 2, "intermediate_size": 256, "vocab_size": 1000, "max_position_embeddings": 8192})";
+  std::ofstream(folder / "catalog.yaml") << "gpus: {h100-sxm: {visible_memory: 70 GiB}}\n";
+  std::string const place = (folder / "s.yaml").string();
+  for (std::string const& path :
+       std::vector<std::string>{"./tiny/config.json", "tiny/", (folder / "tiny/config.json").string()}) {
+    ScenarioResult const r = read_scenario_text(example_text(), place, {{"model=" + path}, {}});
+    ASSERT_TRUE(r.scenario) << path << "\n" << format(r.problems);
+    EXPECT_EQ(r.scenario->job.model.layers, 2);
+    EXPECT_EQ(r.scenario->job.model.kv_heads, 2);
+  }
+  ScenarioResult const none = read_scenario_text(example_text(), place, {{"model=./no/config.json"}, {}});
+  EXPECT_NE(problem_of(none, "model").what.find("there is no file"), std::string::npos);
+
+  ScenarioResult const changed =
+      read_scenario_text(example_text(), place, {{}, {(folder / "catalog.yaml").string()}});
+  ASSERT_TRUE(changed.scenario) << format(changed.problems);
+  EXPECT_EQ(changed.scenario->job.cluster.node.gpu.visible_memory.value, GiB(70).value);
+  EXPECT_FALSE(read_scenario_text(example_text(), place, {{}, {(folder / "none.yaml").string()}}).scenario);
+  fs::remove_all(folder);
+}
+
+TEST(Scenario, AFloodOfProblemsIsCut) {
+  std::string text = example_text();
+  for (int i = 0; i < 1000; ++i) text += "unknown" + std::to_string(i) + ": 1\n";
+  ScenarioResult const r = read_scenario_text(text, "f.yaml", {});
+  EXPECT_EQ(r.problems.size(), 201U);
+  EXPECT_EQ(format(r.problems.back()),
+            "f.yaml: more than 200 problems; the others are not shown; start from scenarios/examples\n");
 }
 
 TEST(Scenario, ExplainListsEveryValueOnce) {
