@@ -65,7 +65,9 @@ TEST(Arrows, FoldersIncludeOnlyWhatTheyMay) {
 TEST(Arrows, SimGridStaysBehindItsAdapter) {
   for (auto const& [folder, allowed] : kMayInclude) {
     for (Include const& i : includes_of(folder)) {
-      if (folder_of(i.target) == "simgrid") EXPECT_EQ(i.file, fs::path("sim/engine.cpp"));
+      if (folder_of(i.target) == "simgrid") {
+        EXPECT_EQ(i.file, fs::path("sim/engine.cpp"));
+      }
     }
   }
 }
@@ -85,7 +87,9 @@ TEST(Arrows, TopLevelIsFixed) {
                                          "reports", "tests",  "build"};
   for (auto const& entry : fs::directory_iterator(kRoot)) {
     std::string const name = entry.path().filename();
-    if (entry.is_directory() && name.front() != '.') EXPECT_TRUE(folders.contains(name)) << name;
+    if (entry.is_directory() && name.front() != '.') {
+      EXPECT_TRUE(folders.contains(name)) << name;
+    }
   }
 }
 
