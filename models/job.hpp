@@ -69,6 +69,7 @@ struct TrainerOptions {
   int micro_batch = 1;  // sequences; with packing: packs of max_tokens_per_micro_batch
   int logprob_micro_batch = 1;
   bool packing = false;
+  bool equal_packs = false;  // under pipeline parallelism, packs are padded to the longest of their batch
   int pack_tokens =
       0;  // token budget of a packed micro-batch per sequence of micro_batch; 0: longest sequence allowed
   Recompute recompute = Recompute::none;
@@ -101,6 +102,8 @@ struct EngineOptions {
   bool chunked_prefill = true;
   bool prefix_caching = true;
   bool cuda_graphs = true;
+  bool async_scheduling = false;  // the next step is scheduled while the GPU runs this one
+  bool logprobs = false;          // log-probabilities of the sampled tokens are returned
   DType weights = DType::bf16;
   DType kv_cache = DType::bf16;
   int sleep_level = 1;  // colocated: 1 weights to host, 2 weights dropped
@@ -131,7 +134,7 @@ struct FrameworkOptions {
   std::vector<Phase> order;        // of one step
   Seconds sleep_fixed;             // engine sleep beyond its bytes
   Seconds wake_fixed;              // engine wake beyond its bytes
-  Seconds phase_overhead;          // controller work at the start of each phase (dispatch of the batch)
+  Seconds driver_per_step;         // controller work of one step between rollout and training, GPUs waiting
   Seconds reward_per_sample;       // rule scoring in the driver
   Seconds sync_per_tensor;         // IPC handle, RPC and load of one tensor at weight sync
   bool reference_on_host = true;   // reference weights live in host memory and are swapped in for `reference`

@@ -25,6 +25,12 @@ std::vector<MicroBatch> pack(std::vector<int> lengths, std::int64_t capacity) {
   return packs;
 }
 
+void pad_to_longest(std::vector<MicroBatch>& packs) {
+  std::int64_t longest = 0;
+  for (MicroBatch const& m : packs) longest = std::max(longest, m.tokens);
+  for (MicroBatch& m : packs) m.tokens = longest;
+}
+
 std::vector<MicroBatch> pad(std::vector<int> const& lengths, std::size_t group) {
   std::vector<MicroBatch> batches;
   for (std::size_t first = 0; first < lengths.size(); first += group) {
@@ -50,7 +56,9 @@ std::vector<MicroBatch> make_micro_batches(std::vector<int> const& lengths, Trai
   int const sequences = std::max(1, sequences_per_micro_batch);
   if (!t.packing) return pad(lengths, static_cast<std::size_t>(sequences));
   int const budget = pack_tokens > 0 ? pack_tokens : *std::max_element(lengths.begin(), lengths.end());
-  return pack(lengths, std::int64_t{budget} * sequences);
+  auto packs = pack(lengths, std::int64_t{budget} * sequences);
+  if (t.equal_packs && t.parallel.pp > 1) pad_to_longest(packs);
+  return packs;
 }
 
 }  // namespace rollcast

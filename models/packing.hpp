@@ -18,8 +18,9 @@ struct MicroBatch {
 
 // Sequences (prompt + response lengths) of one replica into micro-batches. Packing: first-fit decreasing into
 // packs of pack_tokens x sequences_per_micro_batch (pack_tokens 0: the longest of the lengths), in the order
-// in which the packs were opened; a sequence beyond the capacity is a pack of its own. Otherwise consecutive
-// groups of sequences_per_micro_batch, padded to the longest of the group.
+// in which the packs were opened; a sequence beyond the capacity is a pack of its own; with equal_packs and
+// pp > 1 all are padded to the longest (the padding has no pairs of its own). Otherwise consecutive groups of
+// sequences_per_micro_batch, padded to the longest of the group.
 std::vector<MicroBatch> make_micro_batches(std::vector<int> const& lengths, TrainerOptions const& t,
                                            int sequences_per_micro_batch, int pack_tokens);
 

@@ -36,7 +36,10 @@ struct Profile {
   // Rollout engine: scheduler, sampling and output work of one step that the GPU waits for, and the same per
   // sequence in the batch.
   Cited engine_step;
-  Cited engine_per_sequence;
+  Cited engine_per_sequence;              // scheduling overlapped with the GPU
+  Cited engine_per_sequence_synchronous;  // scheduling between the steps, instead of the one above
+  Cited engine_logprobs_step;             // in addition, when log-probabilities are returned
+  Cited engine_logprobs_per_sequence;
   Cited engine_all_reduce_alpha;   // latency of a small tensor-parallel all-reduce inside the engine's graph
   Cited collective_alpha_node;     // latency of a small all-reduce of 8 GPUs of one node
   Cited collective_alpha_network;  // additional latency per doubling of nodes

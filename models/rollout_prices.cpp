@@ -155,7 +155,12 @@ StepPrices rollout_step_prices(Profile const& p, Architecture const& a, EngineOp
                                ClusterSpec const& c) {
   StepPrices prices;
   prices.fixed = Seconds(p.engine_step.value);
-  prices.per_sequence = Seconds(p.engine_per_sequence.value);
+  prices.per_sequence =
+      Seconds((e.async_scheduling ? p.engine_per_sequence : p.engine_per_sequence_synchronous).value);
+  if (e.logprobs) {
+    prices.fixed += Seconds(p.engine_logprobs_step.value);
+    prices.per_sequence += Seconds(p.engine_logprobs_per_sequence.value);
+  }
 
   Products const products = products_of(a, e);
   double const last = std::max({2, e.max_num_batched_tokens, e.max_num_seqs});

@@ -28,7 +28,13 @@ constexpr std::string_view kWake =
 // GB 0.570 s: a = 0.05 ms, b = 35 ms per GB.
 constexpr std::string_view kSync =
     "verl PR 116, three FSDP to vLLM reshards: 0.05 ms per tensor beside the bytes";
-constexpr std::string_view kOverhead = "NeMo RL PR 1052, timing printout of a step: data_processing 0.23 s";
+constexpr std::string_view kDriver = "NeMo RL PR 1052, timing printout of a step: data_processing 0.23 s";
+constexpr std::string_view kPacks =
+    "NeMo RL nemo_rl/models/megatron/data.py: with pipeline parallelism all packs of a batch get one length";
+constexpr std::string_view kSampling =
+    "NeMo RL nemo_rl/models/generation/vllm/vllm_worker.py: SamplingParams(logprobs=0), always";
+constexpr std::string_view kScheduling =
+    "vLLM pull 19970: asynchronous scheduling needs the flag --async-scheduling, which NeMo RL does not set";
 constexpr std::string_view kBucket =
     "Megatron Core DistributedDataParallelConfig: 40 million parameters per bucket, 2 B each";
 
@@ -36,7 +42,7 @@ std::vector<PresetValue> nemo_rl(AlgorithmKind algorithm, TrainerKind trainer) {
   std::vector<PresetValue> v = {
       {"framework.sleep_fixed", "0.45 s", kSleep},
       {"framework.wake_fixed", "0.52 s", kWake},
-      {"framework.phase_overhead", "0.23 s", kOverhead},
+      {"framework.driver_per_step", "0.23 s", kDriver},
       {"framework.sync_per_tensor", "0.05 ms", kSync},
       {"framework.reference_on_host", "true", kWorker},
       {"framework.optimizer_offload", "true", kWorker},
@@ -60,6 +66,7 @@ std::vector<PresetValue> nemo_rl(AlgorithmKind algorithm, TrainerKind trainer) {
          kPpoLoop});
   }
   if (trainer == TrainerKind::megatron) {
+    v.push_back({"train.equal_packs", "true", kPacks});
     v.push_back({"train.distributed_optimizer", "true", kMegatronConfig});
     v.push_back({"train.gradients", "bf16", kMegatronConfig});
     v.push_back({"train.overlap_gradient_reduce", "true", kMegatronConfig});
@@ -69,6 +76,8 @@ std::vector<PresetValue> nemo_rl(AlgorithmKind algorithm, TrainerKind trainer) {
   if (algorithm == AlgorithmKind::grpo || algorithm == AlgorithmKind::ppo) {
     v.push_back({"rollout.engine", "vllm", kConfig});
     v.push_back({"rollout.gpu_memory_utilization", "0.6", kConfig});
+    v.push_back({"rollout.async_scheduling", "false", kScheduling});
+    v.push_back({"rollout.logprobs", "true", kSampling});
     v.push_back({"rollout.sleep_level", "1",
                  "NeMo RL nemo_rl/models/generation/vllm/vllm_worker.py: sleep(level=1)"});
   }

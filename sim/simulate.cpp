@@ -68,12 +68,15 @@ std::vector<CommunicatorId> add_gradient_groups(Job const& job, Profile const& p
   return communicators;
 }
 
-// Scoring by rules in the driver: every GPU waits.
+// Scoring by rules and the other work of the driver: every GPU waits.
 void score(RunState& run) {
   Seconds const start = run.engine.now();
-  Seconds const end = start + run.job.framework.reward_per_sample * static_cast<double>(run.samples.size());
+  Seconds const scored =
+      start + run.job.framework.reward_per_sample * static_cast<double>(run.samples.size());
+  Seconds const end = scored + run.job.framework.driver_per_step;
   for (int c = 0; c < run.classes(); ++c) {
-    run.recorder.span(c, Stream::host, Activity::driver, "rules score the samples", start, end);
+    run.recorder.span(c, Stream::host, Activity::driver, "rules score the samples", start, scored);
+    run.recorder.span(c, Stream::host, Activity::driver, "controller", scored, end);
   }
   run.engine.delay(end - start);
 }
@@ -152,7 +155,6 @@ bool run_phase(RunState& run, Phase phase) {
     after.push_back(std::move(s.after));
     fixed = s.fixed;
   }
-  fixed_part(run, "controller", run.job.framework.phase_overhead);
   fixed_part(run, "engine switches", fixed);
   copy_to_and_from_host(run, before);
   work(run, phase);

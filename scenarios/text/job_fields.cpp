@@ -96,6 +96,8 @@ void describe(Fields& f, TrainerOptions& t) {
   f.integer("micro_batch", t.micro_batch, kBatch, "sequences per micro-batch; with packing, packs");
   f.integer("logprob_micro_batch", t.logprob_micro_batch, kBatch, "the same in log-probability forwards");
   f.flag("packing", t.packing, "sequences packed together rather than padded");
+  f.flag("equal_packs", t.equal_packs,
+         "with pipeline parallelism, packs are padded to the longest of their batch");
   f.integer("pack_tokens", t.pack_tokens, kTokens, "tokens of one pack; 0: the longest sequence");
   f.choice("recompute", t.recompute, {Recompute::none, Recompute::selective, Recompute::full},
            "activation recomputation");
@@ -161,6 +163,8 @@ void describe(Fields& f, EngineOptions& e) {
   f.flag("chunked_prefill", e.chunked_prefill, "long prompts are computed in pieces between decode steps");
   f.flag("prefix_caching", e.prefix_caching, "equal prompts share their KV pages");
   f.flag("cuda_graphs", e.cuda_graphs, "decode steps replay CUDA graphs");
+  f.flag("async_scheduling", e.async_scheduling, "the next step is scheduled while the GPU runs this one");
+  f.flag("logprobs", e.logprobs, "log-probabilities of the sampled tokens are returned");
   f.choice("weights", e.weights, kDTypes, "type of the weights");
   f.choice("kv_cache", e.kv_cache, kDTypes, "type of the KV pages");
   f.integer("sleep_level", e.sleep_level, {1, 2, false},
@@ -172,7 +176,8 @@ void describe(Fields& f, FrameworkOptions& o) {
   describe_order(f, o.order);
   f.quantity("sleep_fixed", o.sleep_fixed, kNotNegative, "engine sleep beyond its bytes");
   f.quantity("wake_fixed", o.wake_fixed, kNotNegative, "engine wake beyond its bytes");
-  f.quantity("phase_overhead", o.phase_overhead, kNotNegative, "controller work at the start of a phase");
+  f.quantity("driver_per_step", o.driver_per_step, kNotNegative,
+             "controller work of a step between rollout and training, all GPUs waiting");
   f.quantity("reward_per_sample", o.reward_per_sample, kNotNegative,
              "scoring one sample by rule in the driver");
   f.quantity("sync_per_tensor", o.sync_per_tensor, kNotNegative,

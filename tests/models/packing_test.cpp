@@ -28,6 +28,24 @@ TEST(Packing, CapacityIsPerSequenceAndDefaultsToTheLongest) {
   EXPECT_TRUE(make_micro_batches({}, t, 1, 8).empty());
 }
 
+// Capacity 10: packs {7, 3} and {6, 2}, so 10 and 8 tokens. With equal packs under pipeline parallelism both
+// compute 10; the sequences in them stay as they are.
+TEST(Packing, EqualPacksArePaddedToTheLongestUnderPipelineParallelism) {
+  TrainerOptions t;
+  t.packing = true;
+  t.equal_packs = true;
+  auto const alone = make_micro_batches({7, 6, 3, 2}, t, 1, 10);
+  ASSERT_EQ(alone.size(), 2u);
+  EXPECT_EQ(alone[1].tokens, 8);
+  t.parallel.pp = 2;
+  auto const staged = make_micro_batches({7, 6, 3, 2}, t, 1, 10);
+  ASSERT_EQ(staged.size(), 2u);
+  EXPECT_EQ(staged[0].tokens, 10);
+  EXPECT_EQ(staged[1].tokens, 10);
+  EXPECT_EQ(staged[1].useful_tokens, 8);
+  EXPECT_DOUBLE_EQ(staged[1].pairs, alone[1].pairs);
+}
+
 TEST(Packing, PaddedGroupsOfNeighbours) {
   TrainerOptions const t;
   auto const groups = make_micro_batches({3, 5, 2}, t, 2, 0);
