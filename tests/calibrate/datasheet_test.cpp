@@ -116,6 +116,9 @@ constexpr Card kCards[] = {{"h100-sxm", "h100_sxm/gemm/vllm/0.24.0/gemm_perf.csv
                             "a100_sxm/attention/vllm/0.14.0/generation_attention_perf.csv",
                             "a100_sxm/comm/nccl/2.27.3/nccl_perf.csv"}};
 
+// For the names of the tests.
+void PrintTo(Card const& card, std::ostream* out) { *out << card.gpu; }
+
 class DatasheetTables : public testing::TestWithParam<Card> {
  protected:
   void SetUp() override {
@@ -193,7 +196,8 @@ TEST_P(DatasheetTables, Nvlink) {
   EXPECT_NEAR(profile_.collective_alpha_node.value, median(small), 0.3e-6);
 }
 
-INSTANTIATE_TEST_SUITE_P(Cards, DatasheetTables, testing::ValuesIn(kCards));
+INSTANTIATE_TEST_SUITE_P(Cards, DatasheetTables, testing::ValuesIn(kCards),
+                         [](auto const& info) { return std::string(info.param.gpu).substr(0, 4); });
 
 }  // namespace
 }  // namespace rollcast
