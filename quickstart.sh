@@ -9,3 +9,6 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 cmake --build --preset release --target rollcast
 echo
 build/release/bin/rollcast run scenarios/examples/grpo-8b-colocated.yaml "$@"
+echo
+echo "The same step on one node, where a breakdown into phases was published:"
+build/release/bin/rollcast run scenarios/published/R31-nemo-rl-8b-one-node.yaml | sed -n '1p; /^Beside/,$p'
