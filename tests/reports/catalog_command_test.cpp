@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "reports/commands/commands.hpp"
+#include "tests/reports/run_command.hpp"
 
 namespace rollcast {
 namespace {
@@ -14,38 +15,20 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-struct Outcome {
-  int exit_code = -1;
-  std::string out;
-  std::string err;
-};
-
-Outcome run(std::vector<std::string> words) {
-  CLI::App app("rollcast");
-  Outcome r;
-  r.exit_code = 0;
-  add_catalog_command(app, r.exit_code);
-  std::reverse(words.begin(), words.end());
-  testing::internal::CaptureStdout();
-  testing::internal::CaptureStderr();
-  app.parse(words);
-  r.out = testing::internal::GetCapturedStdout();
-  r.err = testing::internal::GetCapturedStderr();
-  return r;
-}
+CommandRun run(std::vector<std::string> words) { return run_command(&add_catalog_command, std::move(words)); }
 
 TEST(CatalogCommand, ListsAllOrOneSection) {
-  Outcome const all = run({"catalog", "list"});
+  CommandRun const all = run({"catalog", "list"});
   EXPECT_EQ(all.exit_code, 0);
   for (char const* name : {"h100-sxm", "hgx-h100", "ib-400g", "llama-3.1-8b"})
     EXPECT_THAT(all.out, HasSubstr(name));
-  Outcome const fabrics = run({"catalog", "list", "fabrics"});
+  CommandRun const fabrics = run({"catalog", "list", "fabrics"});
   EXPECT_THAT(fabrics.out, HasSubstr("ib-400g"));
   EXPECT_THAT(fabrics.out, Not(HasSubstr("llama")));
 }
 
 TEST(CatalogCommand, ShowsNumbersWithUnitsAndSources) {
-  Outcome const r = run({"catalog", "show", "h100-sxm"});
+  CommandRun const r = run({"catalog", "show", "h100-sxm"});
   EXPECT_EQ(r.exit_code, 0);
   EXPECT_THAT(r.out, HasSubstr("989 TFLOP/s"));
   EXPECT_THAT(r.out, HasSubstr("79.1 GiB"));
@@ -54,7 +37,7 @@ TEST(CatalogCommand, ShowsNumbersWithUnitsAndSources) {
 }
 
 TEST(CatalogCommand, ShowsWhatFollowsFromAModel) {
-  Outcome const r = run({"catalog", "show", "Qwen/Qwen3-30B-A3B"});
+  CommandRun const r = run({"catalog", "show", "Qwen/Qwen3-30B-A3B"});
   EXPECT_EQ(r.exit_code, 0);
   EXPECT_THAT(r.out, HasSubstr("30,532,122,624"));
   EXPECT_THAT(r.out, HasSubstr("3,353,032,704"));
@@ -65,7 +48,7 @@ TEST(CatalogCommand, ShowsWhatFollowsFromAModel) {
 }
 
 TEST(CatalogCommand, NamesTheNearestForAnUnknownName) {
-  Outcome const r = run({"catalog", "show", "hgx-h10"});
+  CommandRun const r = run({"catalog", "show", "hgx-h10"});
   EXPECT_EQ(r.exit_code, 2);
   EXPECT_EQ(r.out, "");
   EXPECT_THAT(r.err, HasSubstr("the catalog has no 'hgx-h10'; did you mean hgx-h100?"));
@@ -77,12 +60,12 @@ TEST(CatalogCommand, TakesAnOverrideFile) {
   std::filesystem::path const path =
       std::filesystem::path(testing::TempDir()) / "rollcast_catalog_command_test.yaml";
   std::ofstream(path) << "gpus: {h100-sxm: {visible_memory: 70 GiB}}\n";
-  Outcome const good = run({"catalog", "--catalog", path.string(), "show", "h100-sxm"});
+  CommandRun const good = run({"catalog", "--catalog", path.string(), "show", "h100-sxm"});
   EXPECT_EQ(good.exit_code, 0);
   EXPECT_THAT(good.out, HasSubstr("70 GiB"));
   EXPECT_THAT(good.out, HasSubstr(path.string() + ":1"));
   std::ofstream(path) << "gpus: {h100-sxm: {visible_memory: 70}}\n";
-  Outcome const bad = run({"catalog", "--catalog", path.string(), "list"});
+  CommandRun const bad = run({"catalog", "--catalog", path.string(), "list"});
   EXPECT_EQ(bad.exit_code, 2);
   EXPECT_THAT(bad.err, HasSubstr("visible_memory"));
   std::filesystem::remove(path);

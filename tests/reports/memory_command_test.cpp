@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "reports/commands/commands.hpp"
+#include "tests/reports/run_command.hpp"
 
 namespace rollcast {
 namespace {
@@ -17,27 +18,10 @@ using testing::StartsWith;
 
 std::string const example = ROLLCAST_SOURCE_DIR "/scenarios/examples/grpo-8b-colocated.yaml";
 
-struct Outcome {
-  int exit_code = 0;
-  std::string out;
-  std::string err;
-};
-
-Outcome run(std::vector<std::string> words) {
-  CLI::App app("rollcast");
-  Outcome r;
-  add_memory_command(app, r.exit_code);
-  std::reverse(words.begin(), words.end());
-  testing::internal::CaptureStdout();
-  testing::internal::CaptureStderr();
-  app.parse(words);
-  r.out = testing::internal::GetCapturedStdout();
-  r.err = testing::internal::GetCapturedStderr();
-  return r;
-}
+CommandRun run(std::vector<std::string> words) { return run_command(&add_memory_command, std::move(words)); }
 
 TEST(MemoryCommand, TheExampleFits) {
-  Outcome const r = run({"memory", example});
+  CommandRun const r = run({"memory", example});
   EXPECT_EQ(r.exit_code, 0);
   EXPECT_EQ(r.err, "");
   EXPECT_THAT(r.out, StartsWith("Fits: "));
@@ -49,13 +33,13 @@ TEST(MemoryCommand, TheExampleFits) {
 
 // A layout that does not fit is a result, not a failure.
 TEST(MemoryCommand, NotFittingIsAResult) {
-  Outcome const r = run({"memory", example, "--set", "rollout.gpu_memory_utilization=0.2"});
+  CommandRun const r = run({"memory", example, "--set", "rollout.gpu_memory_utilization=0.2"});
   EXPECT_EQ(r.exit_code, 0);
   EXPECT_THAT(r.out, StartsWith("Does not fit: the rollout engine refuses to start"));
 }
 
 TEST(MemoryCommand, JsonInPlaceOfTheText) {
-  Outcome const r = run({"memory", example, "--json", "-"});
+  CommandRun const r = run({"memory", example, "--json", "-"});
   EXPECT_EQ(r.exit_code, 0);
   auto const json = nlohmann::json::parse(r.out);
   EXPECT_EQ(json["scenario"], "grpo-8b-colocated");
@@ -63,17 +47,17 @@ TEST(MemoryCommand, JsonInPlaceOfTheText) {
 }
 
 TEST(MemoryCommand, BadInput) {
-  Outcome const missing = run({"memory", "no-such-file.yaml"});
+  CommandRun const missing = run({"memory", "no-such-file.yaml"});
   EXPECT_EQ(missing.exit_code, 2);
   EXPECT_EQ(missing.out, "");
   EXPECT_THAT(missing.err, HasSubstr("no-such-file.yaml"));
-  Outcome const layout = run({"memory", example, "--set", "train.parallel.tp=3"});
+  CommandRun const layout = run({"memory", example, "--set", "train.parallel.tp=3"});
   EXPECT_EQ(layout.exit_code, 2);
   EXPECT_THAT(layout.err, HasSubstr("train.parallel"));
 }
 
 TEST(MemoryCommand, UnwritablePath) {
-  Outcome const r = run({"memory", example, "--json", "/no/such/folder/ledger.json"});
+  CommandRun const r = run({"memory", example, "--json", "/no/such/folder/ledger.json"});
   EXPECT_EQ(r.exit_code, 2);
   EXPECT_THAT(r.err, HasSubstr("cannot write /no/such/folder/ledger.json"));
   EXPECT_EQ(r.out, "");
