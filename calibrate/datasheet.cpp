@@ -91,6 +91,7 @@ Profile hopper() {
       9.5e-6,
       "NVIDIA/nccl-tests issue 309, all-reduce of 8 B on 2 nodes of 8 H100 over NDR: "
       "25.0 us, less 15.5 us of one node"};
+  p.fabric_latency = {2.7e-6, "NDR InfiniBand, as the catalog's ib-400g: 2.68 us of an RDMA write"};
   add_engine(p);
   return p;
 }
@@ -142,6 +143,8 @@ Profile ampere() {
       13.9e-6,
       "OCI documentation, all-reduce of 8 B on 2 nodes of 8 A100 over RoCE: 36.5 us, "
       "less 22.6 us of one node"};
+  p.fabric_latency = {3.7e-6,
+                      "RoCE, as the catalog's roce-200g: InfiniBand and one more microsecond; unchecked"};
   add_engine(p);
   return p;
 }
@@ -150,7 +153,8 @@ Profile ampere() {
 void borrow(Profile& p, std::string const& why) {
   for (Cited* c : {&p.gemm_bf16, &p.gemm_fp8, &p.gemm_memory, &p.attention_forward, &p.attention_backward,
                    &p.decode_attention, &p.memory_pass, &p.sustained_clock, &p.nvlink, &p.network, &p.pcie,
-                   &p.engine_all_reduce_alpha, &p.collective_alpha_node, &p.collective_alpha_network}) {
+                   &p.engine_all_reduce_alpha, &p.collective_alpha_node, &p.collective_alpha_network,
+                   &p.fabric_latency}) {
     c->source = why + ": " + c->source;
   }
 }
