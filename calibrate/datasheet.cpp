@@ -26,13 +26,14 @@ void add_engine(Profile& p) {
                            "46112: 0.142 ms at batch 128)"};
   p.engine_per_sequence_synchronous = {
       21.5e-6,
-      "vllm-project/vllm issue 10634 and pull 11133: vLLM V1, Llama-2-7B, batch 256: the GPU waits 5-6 ms "
-      "between two "
-      "decode steps while the next is scheduled, 0.15-0.17 ms once scheduling is asynchronous; 5.5 ms / 256"};
+      "vllm-project/vllm issue 10634 and pull 11133 (end of 2024, V1 before its release; Llama-2-7B): at "
+      "batch 256 the GPU waits 5-6 ms between two decode steps, 0.15-0.17 ms with asynchronous scheduling; "
+      "5.5 ms / 256. The report blames the interpreter lock and expects 2-3 ms less once that is mended: "
+      "later versions may need about half"};
   std::string const logprobs =
-      "vllm-project/vllm pull 57442, Qwen2.5-0.5B on one L20, tokens per second without and with logprobs=0: "
-      "430 and "
-      "407 at concurrency 1, 18,645 and 13,583 at 64, so 0.13 and 1.28 ms a step more: ";
+      "vllm-project/vllm pull 57442 (vLLM 0.29 behind its HTTP server, whose work is part of it), "
+      "Qwen2.5-0.5B on one L20, tokens per second without and with logprobs=0: 430 and 407 at concurrency 1, "
+      "18,645 and 13,583 at 64, so 0.13 and 1.28 ms a step more: ";
   p.engine_logprobs_step = {0.11e-3, logprobs + "0.11 ms beside the sequences"};
   p.engine_logprobs_per_sequence = {18.2e-6, logprobs + "18.2 us per sequence"};
   p.kernel_launch = {
