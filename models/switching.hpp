@@ -4,9 +4,10 @@
 // optimizer states, engine weights):
 //   sleep        engine weights to the host (sleep level 1), or dropped (level 2)
 //   wake         engine weights back (level 1); level 2 gets them by weight_sync
-//   old_logprob  trainer weights to the GPU, where they were offloaded
-//   reference    trainer weights to the host and reference weights in, afterwards the trainer's back (swap in
-//                place)
+//   old_logprob  trainer weights to the GPU, where they were offloaded; in an order without it the same
+//                before the first of reference and update_actor
+//   reference    trainer weights to the host (if they are not there) and reference weights in, afterwards the
+//                trainer's back (swap in place)
 //   update_actor master weights and optimizer states to the GPU
 //   weight_sync  master weights and optimizer states to the host before, trainer weights after
 #pragma once

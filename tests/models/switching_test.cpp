@@ -36,6 +36,16 @@ TEST(SharedCopyTime, IsThatOfTheNarrowestSharedPart) {
   EXPECT_NEAR(seconds_per_gb(slow), 1 / (0.8 * 64), 1e-12);
 }
 
+Job nemo_rl_job() {
+  Job job = llama_job(2);
+  job.algorithm.kl_reference = true;
+  job.rollout.sleep_level = 1;
+  job.framework.order = {Phase::generate,     Phase::score,       Phase::sleep,
+                         Phase::advantage,    Phase::old_logprob, Phase::reference,
+                         Phase::update_actor, Phase::weight_sync, Phase::wake};
+  return job;
+}
+
 RankLedger small_ledger() {
   RankLedger l;
   l.lines = {{Role::actor, MemoryCategory::weights, GB(8), false, {}, "", ""},
@@ -67,8 +77,7 @@ std::string copies(Job const& job, Phase phase) {
 // NeMo-RL: gradients are dropped, never copied; the trainer's weights make way for the reference's and come
 // back; masters and states (2 + 4 GB) return for the update alone.
 TEST(Switching, MovesWhatTheFrameworkOffloads) {
-  Job job = llama_job(2);
-  job.rollout.sleep_level = 1;
+  Job job = nemo_rl_job();
   EXPECT_EQ(copies(job, Phase::generate), "|");
   EXPECT_EQ(copies(job, Phase::sleep), "<16|");
   EXPECT_EQ(copies(job, Phase::old_logprob), ">8|");
@@ -81,9 +90,24 @@ TEST(Switching, MovesWhatTheFrameworkOffloads) {
   EXPECT_EQ(copies(job, Phase::wake), "|");
 }
 
+// The trainer's weights come back when it first computes, wherever the step begins.
+TEST(Switching, BringsTheTrainerBackWhenItIsNeeded) {
+  using enum Phase;
+  Job job = nemo_rl_job();
+  job.framework.order = {weight_sync, wake, generate, sleep, reference, update_actor};
+  EXPECT_EQ(copies(job, reference), ">8|>8");
+  EXPECT_EQ(copies(job, update_actor), ">6|");
+  job.framework.reference_on_host = false;
+  EXPECT_EQ(copies(job, reference), ">8|");
+  job.algorithm.kl_reference = false;
+  EXPECT_EQ(copies(job, update_actor), ">8>6|");
+  job.framework.parameters_offload = false;
+  EXPECT_EQ(copies(job, update_actor), ">6|");
+}
+
 // What leaves the GPU in one step comes back in it.
 TEST(Switching, BringsBackWhatItTakes) {
-  Job job = llama_job(2);
+  Job job = nemo_rl_job();
   for (int options = 0; options < 8; ++options) {
     job.framework.parameters_offload = (options & 1) != 0;
     job.framework.optimizer_offload = (options & 2) != 0;
