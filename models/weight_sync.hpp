@@ -18,7 +18,7 @@ namespace rollcast {
 struct WeightSync {
   Bytes weights;       // of the whole model, in the engine's dtype
   double tensors = 0;  // as the engine loads them: one per checkpoint tensor
-  Seconds gather;  // broadcast included
+  Seconds gather;      // broadcast included
   Seconds copy;
   Seconds per_tensor;
 
