@@ -26,13 +26,14 @@ void add_engine(Profile& p) {
                            "46112: 0.142 ms at batch 128)"};
   p.engine_per_sequence_synchronous = {
       21.5e-6,
-      "vllm-project/vllm issue 10634 and pull 11133: vLLM V1, Llama-2-7B, batch 256: the GPU waits 5-6 ms "
-      "between two "
-      "decode steps while the next is scheduled, 0.15-0.17 ms once scheduling is asynchronous; 5.5 ms / 256"};
+      "vllm-project/vllm issue 10634 and pull 11133 (end of 2024, V1 before its release; Llama-2-7B): at "
+      "batch 256 the GPU waits 5-6 ms between two decode steps, 0.15-0.17 ms with asynchronous scheduling; "
+      "5.5 ms / 256. The report blames the interpreter lock and expects 2-3 ms less once that is mended: "
+      "later versions may need about half"};
   std::string const logprobs =
-      "vllm-project/vllm pull 57442, Qwen2.5-0.5B on one L20, tokens per second without and with logprobs=0: "
-      "430 and "
-      "407 at concurrency 1, 18,645 and 13,583 at 64, so 0.13 and 1.28 ms a step more: ";
+      "vllm-project/vllm pull 57442 (vLLM 0.29 behind its HTTP server, whose work is part of it), "
+      "Qwen2.5-0.5B on one L20, tokens per second without and with logprobs=0: 430 and 407 at concurrency 1, "
+      "18,645 and 13,583 at 64, so 0.13 and 1.28 ms a step more: ";
   p.engine_logprobs_step = {0.11e-3, logprobs + "0.11 ms beside the sequences"};
   p.engine_logprobs_per_sequence = {18.2e-6, logprobs + "18.2 us per sequence"};
   p.kernel_launch = {
@@ -91,6 +92,7 @@ Profile hopper() {
       9.5e-6,
       "NVIDIA/nccl-tests issue 309, all-reduce of 8 B on 2 nodes of 8 H100 over NDR: "
       "25.0 us, less 15.5 us of one node"};
+  p.fabric_latency = {2.7e-6, "NDR InfiniBand, as the catalog's ib-400g: 2.68 us of an RDMA write"};
   add_engine(p);
   return p;
 }
@@ -142,6 +144,8 @@ Profile ampere() {
       13.9e-6,
       "OCI documentation, all-reduce of 8 B on 2 nodes of 8 A100 over RoCE: 36.5 us, "
       "less 22.6 us of one node"};
+  p.fabric_latency = {3.7e-6,
+                      "RoCE, as the catalog's roce-200g: InfiniBand and one more microsecond; unchecked"};
   add_engine(p);
   return p;
 }
@@ -150,7 +154,8 @@ Profile ampere() {
 void borrow(Profile& p, std::string const& why) {
   for (Cited* c : {&p.gemm_bf16, &p.gemm_fp8, &p.gemm_memory, &p.attention_forward, &p.attention_backward,
                    &p.decode_attention, &p.memory_pass, &p.sustained_clock, &p.nvlink, &p.network, &p.pcie,
-                   &p.engine_all_reduce_alpha, &p.collective_alpha_node, &p.collective_alpha_network}) {
+                   &p.engine_all_reduce_alpha, &p.collective_alpha_node, &p.collective_alpha_network,
+                   &p.fabric_latency}) {
     c->source = why + ": " + c->source;
   }
 }

@@ -46,6 +46,12 @@ int doublings(int nodes) {
   return d;
 }
 
+Seconds network_alpha(Profile const& p, Fabric const& fabric, CollectiveKind kind) {
+  double const messages = kind == CollectiveKind::all_reduce ? 2 : 1;
+  Seconds const slower = messages * (fabric.latency - Seconds(p.fabric_latency.value));
+  return max(Seconds(0), Seconds(p.collective_alpha_network.value) + slower);
+}
+
 BytesPerSecond link_in_node(Profile const& p, Node const& node, int ranks) {
   bool const nvlink =
       node.gpu.nvlink.value > 0 && (node.interconnect == Interconnect::nvswitch ||
@@ -128,7 +134,7 @@ CollectivePrice collective_price(Profile const& p, ClusterSpec const& c, Collect
     price.alpha =
         Seconds(p.collective_alpha_node.value) * kAlphaBase / (kAlphaBase + kAlphaStep * kAlphaNodeSteps);
   }
-  price.alpha += Seconds(p.collective_alpha_network.value) * doublings(nodes);
+  price.alpha += network_alpha(p, c.fabric, kind) * doublings(nodes);
 
   BytesPerSecond const inside = link_in_node(p, c.node, per_node);
   if (nodes == 1) {

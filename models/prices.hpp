@@ -57,8 +57,10 @@ struct CollectivePrice {
   }
 };
 
-// alpha = collective_alpha_node x (6.6 + 0.6 steps) / (6.6 + 0.6 x 14) + collective_alpha_network per
-// doubling of nodes, rounded up. steps inside the node: 2(r-1) for all-reduce, r-1 for all-gather,
+// alpha = collective_alpha_node x (6.6 + 0.6 steps) / (6.6 + 0.6 x 14) + network per doubling of nodes,
+// rounded up. network = collective_alpha_network + messages x (the fabric's latency - that of the profile's
+// network), at least 0; messages one after the other: 2 for all-reduce (up and down a tree), 1 otherwise.
+// steps inside the node: 2(r-1) for all-reduce, r-1 for all-gather,
 // reduce-scatter and broadcast, 1 otherwise (6.6 and 0.6 us: NCCL's own base and per-step latency; 14 steps
 // are 8 GPUs).
 //

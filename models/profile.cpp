@@ -22,7 +22,8 @@ std::vector<std::pair<std::string, Cited>> cited_numbers(Profile const& p) {
           {"engine_logprobs_per_sequence", p.engine_logprobs_per_sequence},
           {"engine_all_reduce_alpha", p.engine_all_reduce_alpha},
           {"collective_alpha_node", p.collective_alpha_node},
-          {"collective_alpha_network", p.collective_alpha_network}};
+          {"collective_alpha_network", p.collective_alpha_network},
+          {"fabric_latency", p.fabric_latency}};
 }
 
 }  // namespace rollcast

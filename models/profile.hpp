@@ -42,7 +42,8 @@ struct Profile {
   Cited engine_logprobs_per_sequence;
   Cited engine_all_reduce_alpha;   // latency of a small tensor-parallel all-reduce inside the engine's graph
   Cited collective_alpha_node;     // latency of a small all-reduce of 8 GPUs of one node
-  Cited collective_alpha_network;  // additional latency per doubling of nodes
+  Cited collective_alpha_network;  // additional latency of a small all-reduce per doubling of nodes
+  Cited fabric_latency;            // Fabric::latency of the network on which that was measured
 };
 
 // Every number of the profile by name, for listings and for the test that demands a source of each.

@@ -1,5 +1,10 @@
 #include "models/switching.hpp"
 
+#include <algorithm>
+#include <cmath>
+
+#include "models/roles.hpp"
+
 namespace rollcast {
 namespace {
 
@@ -15,6 +20,16 @@ void add(std::vector<HostCopy>& copies, Direction direction, Bytes bytes, char c
   if (bytes.value > 0) copies.push_back({direction, bytes, what});
 }
 
+// Whether the trainer computes first in this phase after generating: its weights are still on the host.
+bool trainer_returns_in(Job const& job, Phase phase) {
+  std::vector<Phase> order = step_phases(job);
+  std::rotate(order.begin(), std::find(order.begin(), order.end(), Phase::generate), order.end());
+  auto const first = std::find_if(order.begin(), order.end(), [](Phase p) {
+    return contains({Phase::old_logprob, Phase::reference, Phase::update_actor}, p);
+  });
+  return job.framework.parameters_offload && first != order.end() && *first == phase;
+}
+
 }  // namespace
 
 Switching switching(Job const& job, RankLedger const& rank, Phase phase) {
@@ -25,6 +40,7 @@ Switching switching(Job const& job, RankLedger const& rank, Phase phase) {
   Bytes const weights = bytes_of(rank, Role::actor, MemoryCategory::weights);
   Bytes const optimizer = bytes_of(rank, Role::actor, MemoryCategory::master_weights) +
                           bytes_of(rank, Role::actor, MemoryCategory::optimizer_states);
+  bool const returns = trainer_returns_in(job, phase);
   Switching s;
   switch (phase) {
     case Phase::sleep:
@@ -36,16 +52,19 @@ Switching switching(Job const& job, RankLedger const& rank, Phase phase) {
       if (job.rollout.sleep_level == 1) add(s.before, in, engine, "engine weights");
       break;
     case Phase::old_logprob:
-      if (f.parameters_offload) add(s.before, in, weights, "trainer weights");
+      if (returns) add(s.before, in, weights, "trainer weights");
       break;
     case Phase::reference:
-      if (f.reference_on_host) {
-        add(s.before, out, weights, "trainer weights");
+      if (!f.reference_on_host) {
+        if (returns) add(s.before, in, weights, "trainer weights");
+      } else {
+        if (!returns) add(s.before, out, weights, "trainer weights");
         add(s.before, in, weights, "reference weights");
         add(s.after, in, weights, "trainer weights");
       }
       break;
     case Phase::update_actor:
+      if (returns) add(s.before, in, weights, "trainer weights");
       if (f.optimizer_offload) add(s.before, in, optimizer, "optimizer states");
       break;
     case Phase::weight_sync:
@@ -59,7 +78,10 @@ Switching switching(Job const& job, RankLedger const& rank, Phase phase) {
 }
 
 Seconds shared_copy_time(Profile const& p, Node const& node, HostCopy const& copy) {
-  return copy_time(p, copy.bytes * node.gpus_per_pcie_switch, copy.direction);
+  Seconds const link = copy_time(p, copy.bytes * node.gpus_per_pcie_switch, copy.direction);
+  if (!(node.host_memory_bandwidth.value > 0)) return link;
+  double const gpus_of_numa = std::ceil(static_cast<double>(node.gpus) / std::max(1, node.numa_nodes));
+  return max(link, copy.bytes * gpus_of_numa / node.host_memory_bandwidth);
 }
 
 }  // namespace rollcast

@@ -4,10 +4,12 @@
 // optimizer states, engine weights):
 //   sleep        engine weights to the host (sleep level 1), or dropped (level 2)
 //   wake         engine weights back (level 1); level 2 gets them by weight_sync
-//   old_logprob  trainer weights to the GPU, where they were offloaded
-//   reference    trainer weights to the host and reference weights in, afterwards the trainer's back (swap in
-//   place) update_actor master weights and optimizer states to the GPU weight_sync  master weights and
-//   optimizer states to the host before, trainer weights after
+//   old_logprob  trainer weights to the GPU, where they were offloaded; in an order without it the same
+//                before the first of reference and update_actor
+//   reference    trainer weights to the host (if they are not there) and reference weights in, afterwards the
+//                trainer's back (swap in place)
+//   update_actor master weights and optimizer states to the GPU
+//   weight_sync  master weights and optimizer states to the host before, trainer weights after
 #pragma once
 
 #include <string>
@@ -33,7 +35,9 @@ struct Switching {
 
 Switching switching(Job const& job, RankLedger const& rank, Phase phase);
 
-// Copies of all GPUs behind one PCIe switch share its host link: bytes x sharers / achieved PCIe rate.
+// All GPUs of a node copy at once: those behind one PCIe switch share its host link (bytes x sharers /
+// achieved PCIe rate), those of one NUMA node its memory (bytes x sharers / data-sheet bandwidth, where it is
+// known); the slower one tells.
 Seconds shared_copy_time(Profile const& p, Node const& node, HostCopy const& copy);
 
 }  // namespace rollcast

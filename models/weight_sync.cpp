@@ -18,12 +18,16 @@ WeightSync ipc_weight_sync(Profile const& p, Job const& job) {
   WeightSync s;
   s.weights = size_of(job.rollout.weights) * static_cast<double>(count_parameters(job.model).total);
   s.tensors = tensor_count(job.model);
-  int const holders = job.train.parallel.tp * job.train.parallel.pp;
-  if (holders > 1) {
+  Parallel const& parallel = job.train.parallel;
+  if (parallel.pp > 1) {
     // Pipeline stages are the outermost dimension of the rank order: data-parallel ranks lie between them.
-    int const stride = job.train.parallel.pp > 1 ? job.cluster.gpus() / job.train.parallel.pp : 1;
-    Group const group = placed_group(job.cluster, holders, stride);
-    s.gather = collective_price(p, job.cluster, CollectiveKind::all_gather, group, s.weights).total();
+    Group const stages = placed_group(job.cluster, parallel.pp, job.cluster.gpus() / parallel.pp);
+    s.gather +=
+        collective_price(p, job.cluster, CollectiveKind::broadcast, stages, s.weights / parallel.tp).total();
+  }
+  if (parallel.tp > 1) {
+    Group const shards = placed_group(job.cluster, parallel.tp, 1);
+    s.gather += collective_price(p, job.cluster, CollectiveKind::all_gather, shards, s.weights).total();
   }
   s.copy = memory_time(p, s.weights * 2.0);
   s.per_tensor = job.framework.sync_per_tensor * s.tensors;

@@ -1,10 +1,13 @@
 // Weight synchronisation from the trainer to a rollout engine on the same GPUs, by CUDA IPC.
 //
-// Every rank gathers each tensor whole from the peers that hold its other parts, writes it to a buffer that
-// the engine process maps, and the engine copies its own part out:
-//   time = (1 - 1/(tp x pp)) x weight bytes / gather bandwidth + 2 x weight bytes / HBM + tensors x
-//   per-tensor cost
-// The gather runs over NVLink when the tp x pp ranks lie in one node, over the NIC of the rank otherwise.
+// Tensor by tensor, the pipeline stage that holds it broadcasts it to the other stages (each tensor-parallel
+// rank its part), then the tensor-parallel ranks gather it whole; it is written to a buffer that the engine
+// process maps, and the engine copies its own part out (Megatron Bridge, models/conversion/param_mapping.py:
+// broadcast_from_pp_rank and gather_from_tp_ranks of one tensor after another). One tensor is under way at a
+// time, so every byte of the model crosses the link of every stage:
+//   time = weight bytes / tp / broadcast bandwidth [pp > 1] + (1 - 1/tp) x weight bytes / gather bandwidth
+//        + 2 x weight bytes / HBM + tensors x per-tensor cost
+// Broadcast and gather run over NVLink when their ranks lie in one node, over the NICs otherwise.
 #pragma once
 
 #include "models/job.hpp"
@@ -15,7 +18,7 @@ namespace rollcast {
 struct WeightSync {
   Bytes weights;       // of the whole model, in the engine's dtype
   double tensors = 0;  // as the engine loads them: one per checkpoint tensor
-  Seconds gather;
+  Seconds gather;      // broadcast included
   Seconds copy;
   Seconds per_tensor;
 

@@ -301,11 +301,11 @@ class Checker {
           fmt::format("fewer tokens than the {} sequences of a step", e.max_num_seqs),
           fmt::format("write max_num_batched_tokens: {} or more, or lower max_num_seqs", e.max_num_seqs));
     }
-    std::int64_t const prompt = longest(job_.workload.prompt_tokens);
-    if (!e.chunked_prefill && e.max_num_batched_tokens < prompt) {
+    // A preempted sequence computes its prompt and its response again, in one piece.
+    if (!e.chunked_prefill && e.max_num_batched_tokens < sequence) {
       add("rollout.max_num_batched_tokens",
-          fmt::format("a prompt can reach {} tokens and chunked prefill is off", prompt),
-          fmt::format("write max_num_batched_tokens: {} or more, or chunked_prefill: true", prompt));
+          fmt::format("prompt and response can reach {} tokens and chunked prefill is off", sequence),
+          fmt::format("write max_num_batched_tokens: {} or more, or chunked_prefill: true", sequence));
     }
   }
 

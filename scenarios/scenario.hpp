@@ -53,8 +53,9 @@ ScenarioResult read_scenario_text(std::string const& text, std::string const& fi
 // nearest valid values named. key is set, file and line are not: the text layer finds them.
 std::vector<Problem> check(Job const& job);
 
-// What of a good scenario `rollcast run` cannot simulate yet (algorithms, trainers, schedules that only have
-// a memory ledger). file of each is the value's origin, line is not set.
+// What of a good scenario `rollcast run` cannot simulate yet (algorithms, trainers, schedules and offloads
+// that only have a memory ledger; orders of phases that make no such step). file of each is the value's
+// origin, line is not set.
 std::vector<Problem> check_simulated(Scenario const& scenario);
 
 }  // namespace rollcast

@@ -1,10 +1,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
+#include <utility>
 
 #include "scenarios/scenario.hpp"
 
 namespace rollcast {
+namespace {
+
+// Empty: a run can follow this order.
+std::string_view fault_of_order(std::vector<Phase> const& order) {
+  auto const at = [&](Phase p) { return std::find(order.begin(), order.end(), p); };
+  if (at(Phase::generate) == order.end()) return "a step without generate";
+  if (at(Phase::update_actor) == order.end()) return "a step without update_actor";
+  for (Phase p : {Phase::score, Phase::old_logprob, Phase::reference, Phase::update_actor}) {
+    if (at(p) < at(Phase::generate)) return "training on samples before they are generated";
+  }
+  return {};
+}
+
+}  // namespace
 
 std::vector<Problem> check_simulated(Scenario const& s) {
   std::vector<Problem> problems;
@@ -27,6 +43,20 @@ std::vector<Problem> check_simulated(Scenario const& s) {
     add("framework", "a run without a framework", "write framework: nemo-rl; " + memory);
   if (job.schedule.kind != ScheduleKind::synchronous)
     add("schedule", name_of(job.schedule.kind), "write schedule: synchronous");
+  for (auto const& [key, held] : {std::pair("train.offload.parameters", job.train.offload.parameters),
+                                  std::pair("train.offload.gradients", job.train.offload.gradients),
+                                  std::pair("train.offload.optimizer", job.train.offload.optimizer)}) {
+    if (held) add(key, "training from host memory", "remove the key; " + memory);
+  }
+  if (job.algorithm.kind != AlgorithmKind::grpo || job.framework.kind != FrameworkKind::nemo_rl)
+    return problems;
+  for (Phase p : {Phase::values, Phase::update_critic, Phase::checkpoint}) {
+    auto const& order = job.framework.order;
+    if (std::find(order.begin(), order.end(), p) != order.end())
+      add("framework.order", name_of(p), "take it out of the order");
+  }
+  if (std::string_view const why = fault_of_order(job.framework.order); !why.empty())
+    add("framework.order", why, "write generate before the phases of training, with update_actor among them");
   return problems;
 }
 

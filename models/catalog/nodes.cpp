@@ -15,6 +15,16 @@ constexpr double kDdr4_2400 = 4 * 19.2;
 constexpr char const* kDgxH100 =
     "NVIDIA DGX H100/H200 user guide: 8 ConnectX-7 at 400 Gb/s, 2 sockets, 2 TB (32 x 64 GiB)";
 constexpr char const* kDgxA100 = "NVIDIA DGX A100 user guide: 8 ConnectX-6 at 200 Gb/s, 2 sockets";
+constexpr char const* kOwnSwitchH100 =
+    "NVIDIA/nccl issue 1264, nvidia-smi topo of an HGX H100: each GPU shares a PCIe switch with one NIC and "
+    "no other GPU";
+constexpr char const* kOwnSwitchH200 =
+    "NVIDIA/nccl-tests issue 256, NCCL topology of an HGX H200: a Gen5 x16 PCIe switch for each GPU and its "
+    "NIC";
+constexpr char const* kOwnSwitchB200 =
+    "vllm-project/vllm issue 42186, nvidia-smi topo of a B200 server: neighbouring GPUs share no PCIe switch";
+constexpr char const* kSharedSwitchA100 =
+    "NVIDIA/nvbandwidth issue 53, nvidia-smi topo of 8 A100-SXM4: GPUs 0 and 1 under one PCIe switch";
 constexpr char const* kUnchecked = "usual build of this server; common knowledge, unchecked";
 constexpr char const* kOneSocket = "usual build of a workstation; common knowledge, unchecked";
 
@@ -63,8 +73,30 @@ std::vector<Node> node_table(std::vector<Gpu> const& gpus) {
   std::vector<Row> const rows = {
       // name, gpu, gpus, interconnect, GPUs per PCIe switch, NUMA nodes, NICs, Gb/s each, host GiB, GB/s,
       // fabric
-      {"hgx-h100", "h100-sxm", 8, nvswitch, 2, 2, 8, 400, 2048, kDdr5_4800, "ib-400g", {{"*", kDgxH100}}},
-      {"hgx-h200", "h200-sxm", 8, nvswitch, 2, 2, 8, 400, 2048, kDdr5_4800, "ib-400g", {{"*", kDgxH100}}},
+      {"hgx-h100",
+       "h100-sxm",
+       8,
+       nvswitch,
+       1,
+       2,
+       8,
+       400,
+       2048,
+       kDdr5_4800,
+       "ib-400g",
+       {{"gpus_per_pcie_switch", kOwnSwitchH100}, {"*", kDgxH100}}},
+      {"hgx-h200",
+       "h200-sxm",
+       8,
+       nvswitch,
+       1,
+       2,
+       8,
+       400,
+       2048,
+       kDdr5_4800,
+       "ib-400g",
+       {{"gpus_per_pcie_switch", kOwnSwitchH200}, {"*", kDgxH100}}},
       {"hgx-a100",
        "a100-sxm-80gb",
        8,
@@ -76,7 +108,7 @@ std::vector<Node> node_table(std::vector<Gpu> const& gpus) {
        2048,
        kDdr4_3200,
        "ib-200g",
-       {{"*", kDgxA100}}},
+       {{"gpus_per_pcie_switch", kSharedSwitchA100}, {"*", kDgxA100}}},
       {"hgx-a100-40gb",
        "a100-sxm-40gb",
        8,
@@ -88,7 +120,7 @@ std::vector<Node> node_table(std::vector<Gpu> const& gpus) {
        1024,
        kDdr4_3200,
        "ib-200g",
-       {{"*", kDgxA100}}},
+       {{"gpus_per_pcie_switch", kSharedSwitchA100}, {"*", kDgxA100}}},
       {"hgx-h800",
        "h800-sxm",
        8,
@@ -120,14 +152,15 @@ std::vector<Node> node_table(std::vector<Gpu> const& gpus) {
        "b200-sxm",
        8,
        nvswitch,
-       2,
+       1,
        2,
        8,
        400,
        2048,
        kDdr5_5600,
        "ib-400g",
-       {{"*", "NVIDIA DGX B200 data sheet: 8 ConnectX-7 ports at 400 Gb/s, 2 sockets, 2 TB (32 x 64 GiB)"}}},
+       {{"gpus_per_pcie_switch", kOwnSwitchB200},
+        {"*", "NVIDIA DGX B200 data sheet: 8 ConnectX-7 ports at 400 Gb/s, 2 sockets, 2 TB (32 x 64 GiB)"}}},
       {"gb200-tray",
        "gb200",
        4,

@@ -30,7 +30,8 @@ bool names_a_case(std::string const& text) {
 }
 
 bool is_time(std::string const& name) {
-  return name == "kernel_launch" || name.starts_with("engine_") || name.starts_with("collective_alpha");
+  return name == "kernel_launch" || name == "fabric_latency" || name.starts_with("engine_") ||
+         name.starts_with("collective_alpha");
 }
 
 TEST(Datasheet, EveryNumberOfEveryCardHasASourceOutsideThePublishedRuns) {

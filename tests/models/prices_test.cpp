@@ -79,6 +79,26 @@ TEST(Collectives, AlphaFollowsTheSteps) {
   EXPECT_NEAR(alpha(CollectiveKind::all_reduce, {2, 2, 8}), 6.6 + 10, 1e-9);
 }
 
+// The 10 us of the profile hold at 2.7 us a message; a fabric of 58 us adds 55.3 us for each of the two
+// messages of an all-reduce, one for the others, per doubling of nodes.
+TEST(Collectives, SlowFabricsDelayEveryMessage) {
+  ClusterSpec c = h100_cluster(4);
+  auto const alpha = [&](CollectiveKind kind, Group g) {
+    return collective_price(round_profile(), c, kind, g, MB(1)).alpha.value * 1e6;
+  };
+  c.fabric.latency = us(58);
+  EXPECT_NEAR(alpha(CollectiveKind::all_reduce, {16, 2, 1}), 15 + 10 + 2 * 55.3, 1e-9);
+  EXPECT_NEAR(alpha(CollectiveKind::all_reduce, {32, 4, 1}), 15 + 2 * (10 + 2 * 55.3), 1e-9);
+  EXPECT_NEAR(alpha(CollectiveKind::send_recv, {2, 2, 8}), 6.6 + 10 + 55.3, 1e-9);
+  EXPECT_NEAR(alpha(CollectiveKind::all_reduce, {8, 1, 1}), 15, 1e-9);  // inside a node
+  c.fabric.latency = us(1);
+  EXPECT_NEAR(alpha(CollectiveKind::all_reduce, {16, 2, 1}), 15 + 10 - 2 * 1.7, 1e-9);
+  Profile slow = round_profile();
+  slow.fabric_latency.value = 50e-6;  // never less than nothing
+  EXPECT_NEAR(collective_price(slow, c, CollectiveKind::all_reduce, {16, 2, 1}, MB(1)).alpha.value * 1e6, 15,
+              1e-9);
+}
+
 TEST(Collectives, RingOverNodesMovesAtItsSlowestLink) {
   // 8 NICs x 50 GB/s x 0.9 = 360 GB/s against NVLink's 337.5.
   auto price =

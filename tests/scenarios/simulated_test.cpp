@@ -1,0 +1,51 @@
+// Options that a run would ignore, and orders that make no step, are refused by name.
+#include <gtest/gtest.h>
+
+#include "tests/scenarios/example.hpp"
+
+namespace rollcast {
+namespace {
+
+std::vector<Problem> refusals(std::vector<std::string> sets) {
+  ScenarioResult const r = read_example(std::move(sets));
+  if (!r.scenario) {
+    ADD_FAILURE() << format(r.problems);
+    return {};
+  }
+  return check_simulated(*r.scenario);
+}
+
+TEST(Simulated, TheExampleIs) { EXPECT_TRUE(refusals({}).empty()); }
+
+TEST(Simulated, TrainingFromHostMemoryIsNot) {
+  for (std::string const part : {"parameters", "gradients", "optimizer"}) {
+    std::string const key = "train.offload." + part;
+    auto const problems = refusals({key + "=true"});
+    ASSERT_EQ(problems.size(), 1U) << key;
+    EXPECT_EQ(problems[0].key, key);
+    EXPECT_EQ(problems[0].what, "training from host memory is not simulated yet");
+    EXPECT_TRUE(refusals({key + "=false"}).empty());
+  }
+}
+
+TEST(Simulated, OrdersWithoutAStepAreNot) {
+  for (auto const& [order, what] :
+       {std::pair("[generate, update_actor, checkpoint]", "checkpoint is not simulated yet"),
+        std::pair("[generate, values, update_actor]", "values is not simulated yet"),
+        std::pair("[generate, update_critic, update_actor]", "update_critic is not simulated yet"),
+        std::pair("[update_actor]", "a step without generate is not simulated yet"),
+        std::pair("[generate, old_logprob]", "a step without update_actor is not simulated yet"),
+        std::pair("[reference, generate, update_actor]",
+                  "training on samples before they are generated is not simulated yet")}) {
+    auto const problems = refusals({std::string("framework.order=") + order});
+    ASSERT_EQ(problems.size(), 1U) << order;
+    EXPECT_EQ(problems[0].key, "framework.order");
+    EXPECT_EQ(problems[0].what, what);
+  }
+  // A framework that wakes and syncs first.
+  EXPECT_TRUE(
+      refusals({"framework.order=[weight_sync, wake, generate, sleep, old_logprob, update_actor]"}).empty());
+}
+
+}  // namespace
+}  // namespace rollcast
