@@ -198,7 +198,7 @@ TEST_P(DatasheetTables, Nvlink) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Cards, DatasheetTables, testing::ValuesIn(kCards),
-                         [](auto const& info) { return std::string(info.param.gpu).substr(0, 4); });
+                         [](auto const& card) { return std::string(card.param.gpu).substr(0, 4); });
 
 }  // namespace
 }  // namespace rollcast
