@@ -18,22 +18,28 @@ case "${1:-build}" in
   *) echo "setup.sh: '$1' is not one of build, tests, checks" >&2; exit 2 ;;
 esac
 
+if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+  echo "setup.sh: no apt-get here, so nothing is installed; needed are: ${packages[*]}" >&2
+  exit 0  # CMake says what is missing
+fi
+
 missing=()
 for package in "${packages[@]}"; do
-  status=$(dpkg-query -W -f '${Status}' "$package" 2>/dev/null || true)
-  [ "$status" = "install ok installed" ] || missing+=("$package")
+  status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
+  [ "$status" = installed ] || missing+=("$package")
 done
 [ ${#missing[@]} -gt 0 ] || exit 0
 
-if ! command -v apt-get >/dev/null; then
-  echo "setup.sh: no apt-get here. Install the equivalents of: ${missing[*]}" >&2
-  exit 2
-fi
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then
-  command -v sudo >/dev/null || { echo "setup.sh: run as root, or install sudo" >&2; exit 2; }
+  if ! command -v sudo >/dev/null; then
+    echo "setup.sh: run as root, or install sudo; missing are: ${missing[*]}" >&2
+    exit 2
+  fi
   as_root=(sudo)
 fi
 echo "Installing ${missing[*]}" >&2
-"${as_root[@]}" apt-get update -qq
-"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+"${as_root[@]}" apt-get update -qq >&2
+# A machine that has just started may be upgrading itself: wait for its lock.
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+  -o DPkg::Lock::Timeout=300 "${missing[@]}" >/dev/null

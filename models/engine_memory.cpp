@@ -44,7 +44,8 @@ double widest_layer(Architecture const& a, int tp) {
 
 Bytes layer_kv(Architecture const& a, int layer, EngineOptions const& e) {
   auto elements = static_cast<double>(kv_elements_per_token(a, layer));
-  if (!a.mla) elements = elements / a.kv_heads * ((a.kv_heads + e.parallel.tp - 1) / e.parallel.tp);
+  int const heads_per_gpu = (a.kv_heads + e.parallel.tp - 1) / e.parallel.tp;
+  if (!a.mla) elements = elements / a.kv_heads * heads_per_gpu;
   return elements * size_of(e.kv_cache);
 }
 

@@ -12,7 +12,6 @@ Bytes size_of(DType d) {
     case DType::fp32:
       return bytes(4);
     case DType::bf16:
-      return bytes(2);
     case DType::fp16:
       return bytes(2);
     case DType::fp8:

@@ -105,6 +105,7 @@ class Run {
 PipelineSchedule one_forward_one_backward(Times const& times, Seconds transfer) {
   int const stages = stages_of(times);
   std::vector<std::vector<Step>> orders;
+  orders.reserve(static_cast<std::size_t>(stages));
   for (int s = 0; s < stages; ++s) {
     orders.push_back(one_forward_one_backward_order(s, stages, static_cast<int>(times.size())));
   }
@@ -114,6 +115,7 @@ PipelineSchedule one_forward_one_backward(Times const& times, Seconds transfer) 
 PipelineSchedule forward_pipeline(Times const& times, Seconds transfer) {
   int const stages = stages_of(times);
   std::vector<Step> order;
+  order.reserve(times.size());
   for (int m = 0; m < static_cast<int>(times.size()); ++m) order.push_back({m, false});
   return Run(times, transfer, std::vector<std::vector<Step>>(static_cast<std::size_t>(stages), order))
       .schedule();

@@ -95,7 +95,7 @@ Residency optimizer_residency(Job const& job, ModelRole const& r) {
 }
 
 std::vector<Phase> engine_weight_phases(Job const& job) {
-  std::vector<Phase> const order = step_phases(job);
+  std::vector<Phase> order = step_phases(job);
   if (!engine_sleeps(job)) return order;
   std::vector<Phase> awake = stretch(order, position(order, Phase::sleep),
                                      {Phase::weight_sync, Phase::wake, Phase::generate}, {Phase::sleep});
@@ -104,7 +104,7 @@ std::vector<Phase> engine_weight_phases(Job const& job) {
 }
 
 std::vector<Phase> engine_kv_phases(Job const& job) {
-  std::vector<Phase> const order = step_phases(job);
+  std::vector<Phase> order = step_phases(job);
   if (!engine_sleeps(job)) return order;
   std::vector<Phase> const synced =
       stretch(order, position(order, Phase::sleep), {Phase::weight_sync}, {Phase::sleep});

@@ -24,7 +24,7 @@ std::string divided(double n, int ranks) {
 }
 
 std::string text(Counts const& c, bool cut) {
-  std::string const dense = divided(c.dense, cut ? c.dense_ranks : 1);
+  std::string dense = divided(c.dense, cut ? c.dense_ranks : 1);
   if (!(c.experts > 0)) return dense;
   return fmt::format("({} + {} in experts)", dense, divided(c.experts, cut ? c.expert_ranks : 1));
 }

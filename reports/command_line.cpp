@@ -28,7 +28,7 @@ std::string stray(std::vector<std::string> const& words) {
 
 // The library's messages name its own types; these say what to do.
 std::string sentence_for(CLI::App const& app, CLI::ParseError const& e) {
-  std::string const what = e.what();
+  std::string what = e.what();
   auto const verbs = app.get_subcommands();
   if (verbs.empty()) {
     std::string const word = stray(app.remaining());

@@ -90,8 +90,8 @@ class Fields {
 
  private:
   [[noreturn]] void fail(std::string const& wanted, Json const& got) const {
-    std::string shown = got.dump(-1, ' ', false, Json::error_handler_t::replace);
-    if (shown.size() > 40) shown = shown.substr(0, 37) + "...";
+    std::string shown = got.dump(-1, ' ', true, Json::error_handler_t::replace);  // ASCII can be cut
+    if (shown.size() > 40) shown.replace(37, std::string::npos, "...");
     throw BadRecord{fmt::format("{} record: field {} is {}, not {}", kind_, next_, shown, wanted)};
   }
 

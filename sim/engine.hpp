@@ -1,5 +1,5 @@
 // The discrete-event engine: a clock, actors, alarms, and flows that share links max-min fairly. SimGrid does
-// the work and stays behind this header (engine.cpp is the only file that includes it).
+// the work and stays behind this header (only the engine files include it).
 //
 // Set up: add links and routes, spawn actors, run() once. One Engine per process: SimGrid keeps its clock and
 // its settings for as long as the process lives, so a second one throws std::logic_error.

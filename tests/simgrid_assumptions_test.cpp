@@ -1,5 +1,5 @@
 // What we found to be true of SimGrid 3.32 and build upon, so that an upgrade says what moved. The only file
-// beside sim/engine.cpp that includes SimGrid.
+// beside the engine files of sim/ that includes SimGrid.
 #include <gtest/gtest.h>
 
 #include <algorithm>

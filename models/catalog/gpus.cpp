@@ -164,6 +164,7 @@ std::vector<Gpu> gpu_table() {
         {"sms", "not published; 0 stands for unknown"}}},
   };
   std::vector<Gpu> gpus;
+  gpus.reserve(rows.size());
   for (Row const& r : rows) gpus.push_back(make(r));
   return gpus;
 }

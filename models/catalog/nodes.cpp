@@ -324,6 +324,7 @@ std::vector<Node> node_table(std::vector<Gpu> const& gpus) {
        {{"*", kUnchecked}}},
   };
   std::vector<Node> nodes;
+  nodes.reserve(rows.size());
   for (Row const& r : rows) nodes.push_back(make(r, gpus));
   return nodes;
 }
