@@ -91,6 +91,7 @@ class Engine::Impl {
   void start(Flow& flow);
   void finish(std::int64_t id);
   void abandon_all();
+  void release_ended();
   void run_body(ActorId id, std::function<void()> const& body);
   s4u::Host* make_source();
   void connect(s4u::Host* source, std::vector<LinkClassId> const& links);
@@ -107,6 +108,7 @@ class Engine::Impl {
   bool ran_ = false;
 
   std::vector<std::unique_ptr<Actor>> actors_;
+  std::vector<ActorId> ended_;  // whose stacks are not given back yet
   int actors_left_ = 0;
   std::unordered_map<aid_t, ActorId> actor_of_;
   std::vector<ActorId> ready_;
@@ -163,12 +165,13 @@ Engine::Impl::Actor& Engine::Impl::actor(ActorId id) {
 void Engine::Impl::run_body(ActorId id, std::function<void()> const& body) {
   struct Ending {
     Impl& impl;
-    Actor& actor;
+    ActorId id;
     ~Ending() {
-      actor.ended = true;
+      impl.actor(id).ended = true;
+      impl.ended_.push_back(id);
       --impl.actors_left_;
     }
-  } const ending{*this, actor(id)};
+  } const ending{*this, id};
   actor_of_.emplace(s4u::this_actor::get_pid(), id);
   actor(id).started = true;
   if (actor(id).killed) return;
@@ -209,6 +212,12 @@ void Engine::Impl::make_ready(ActorId id) {
   a.asleep = false;
   ready_.push_back(id);
   arm(Seconds(s4u::Engine::get_clock()));
+}
+
+// SimGrid keeps the stack of an actor that we still point to. The caller is another actor, or none: by then
+// those that ended have left their stacks.
+void Engine::Impl::release_ended() {
+  for (ActorId const id : std::exchange(ended_, {})) actor(id).actor = nullptr;
 }
 
 // ---- time
@@ -382,6 +391,7 @@ void Engine::set_capacity(LinkClassId link, BytesPerSecond capacity) {
 
 ActorId Engine::spawn(std::string name, std::function<void()> body) {
   if (impl_->actors_left_ == kMaxActors) throw std::logic_error("too many actors; merge equal ranks");
+  impl_->release_ended();
   ++impl_->actors_left_;
   ActorId const id{static_cast<std::int32_t>(impl_->actors_.size())};
   impl_->actors_.push_back(std::make_unique<Impl::Actor>());
