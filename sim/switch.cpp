@@ -8,6 +8,7 @@ namespace rollcast {
 void copy_to_and_from_host(RunState& run, std::vector<std::vector<HostCopy>> const& of_class) {
   Seconds const start = run.engine.now();
   Seconds last = start;
+  std::vector<Seconds> ends;
   for (int c = 0; c < run.classes(); ++c) {
     Seconds at = start;
     for (HostCopy const& copy : of_class[static_cast<std::size_t>(c)]) {
@@ -16,7 +17,12 @@ void copy_to_and_from_host(RunState& run, std::vector<std::vector<HostCopy>> con
       run.recorder.span(c, Stream::copy, Activity::copy, copy.what + direction, at, end);
       at = end;
     }
+    ends.push_back(at);
     last = max(last, at);
+  }
+  for (int c = 0; c < run.classes(); ++c) {
+    run.recorder.span(c, Stream::copy, Activity::phase_wait, "waits for other ranks",
+                      ends[static_cast<std::size_t>(c)], last);
   }
   run.engine.delay(last - start);
 }
