@@ -11,23 +11,24 @@ namespace rollcast {
 
 // Dimensions by operation, in this order:
 //   gemm                m, n, k                                              y[m,n] = x[m,k] W[n,k]^T
-//   attention_prefill   batch, length, prefix, heads, kv_heads, head_dim     causal; prefix: tokens already cached
-//   attention_decode    batch, context, heads, kv_heads, head_dim            one new token per sequence
-//   attention_backward  batch, length, heads, kv_heads, head_dim             forward + backward where dtype says so
-//   moe                 tokens, hidden, intermediate, experts, top_k, tp, ep local expert MLP
-//   memory_pass         tokens, width                                        variant: norm, rope, activation, add, ...
-//   all_reduce, all_gather, reduce_scatter, broadcast, all_to_all, send_recv
-//                       bytes, ranks, nodes                                  bytes as models/prices.hpp counts them
+//   attention_prefill   batch, length, prefix, heads, kv_heads, head_dim     causal; prefix: tokens already
+//   cached attention_decode    batch, context, heads, kv_heads, head_dim            one new token per
+//   sequence attention_backward  batch, length, heads, kv_heads, head_dim             forward + backward
+//   where dtype says so moe                 tokens, hidden, intermediate, experts, top_k, tp, ep local expert
+//   MLP memory_pass         tokens, width                                        variant: norm, rope,
+//   activation, add, ... all_reduce, all_gather, reduce_scatter, broadcast, all_to_all, send_recv
+//                       bytes, ranks, nodes                                  bytes as models/prices.hpp
+//                       counts them
 //   copy                bytes                                                variant: h2d, d2h, peer
 struct Sample {
-  std::string gpu;        // catalog name
+  std::string gpu;  // catalog name
   std::string operation;
-  std::string variant;    // kernel or distribution, "" where there is one only
-  std::string dtype;      // bf16, fp8, fp8_block, int8, fp32
+  std::string variant;  // kernel or distribution, "" where there is one only
+  std::string dtype;    // bf16, fp8, fp8_block, int8, fp32
   std::vector<double> shape;
   Seconds seconds;
-  std::string source;     // file or log it comes from, relative
-  std::string version;    // software
+  std::string source;   // file or log it comes from, relative
+  std::string version;  // software
 };
 
 // Names of the dimensions of an operation; empty for one that is not known.

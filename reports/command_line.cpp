@@ -10,7 +10,6 @@
 
 #include "reports/commands/commands.hpp"
 #include "reports/commands/scenario_input.hpp"
-#include "reports/output_file.hpp"
 #include "reports/version.hpp"
 
 namespace rollcast {
@@ -49,13 +48,6 @@ std::string sentence_for(CLI::App const& app, CLI::ParseError const& e) {
 std::string verb_of(CLI::App const& app) {
   auto const verbs = app.get_subcommands();
   return verbs.empty() ? "rollcast" : "rollcast " + verbs.front()->get_name();
-}
-
-int print(std::string const& text) {
-  std::string const error = write_file("-", text);
-  if (error.empty()) return 0;
-  print_error(error);
-  return 2;
 }
 
 }  // namespace

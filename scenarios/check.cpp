@@ -56,6 +56,7 @@ class Checker {
           fmt::format("a forecast takes 1 to {} GPUs", kMostGpus));
       return std::move(problems_);
     }
+    check_links();
     check_train_layout();
     check_experts();
     check_lengths();
@@ -75,6 +76,22 @@ class Checker {
   void add_with_nearest(std::string key, std::string what, std::string_view name, std::string const& values) {
     add(std::move(key), std::move(what),
         values.empty() ? "change the layout" : fmt::format("write {}: {}", name, values));
+  }
+
+  // The links that the interconnect and the number of nodes promise.
+  void check_links() {
+    Node const& node = job_.cluster.node;
+    if (node.gpus > 1 && node.interconnect != Interconnect::pcie && !(node.gpu.nvlink.value > 0)) {
+      add("cluster.node.interconnect", fmt::format("needs NVLink, and the card {} has none", node.gpu.name),
+          "write interconnect: pcie, or give the card its nvlink");
+    }
+    if (job_.cluster.nodes < 2) return;
+    if (node.nics < 1) {
+      add("cluster.node.nics", fmt::format("{} nodes without network cards", job_.cluster.nodes),
+          "write nics: 8, or nodes: 1");
+    } else if (!(node.nic.value > 0)) {
+      add("cluster.node.nic", "network cards without a rate", "write for example nic: 400 Gb/s");
+    }
   }
 
   // Whether tp ranks can cut this model: heads evenly; kv heads evenly, or each copied equally often; the MLP
@@ -301,7 +318,7 @@ class Checker {
           fmt::format("fewer tokens than the {} sequences of a step", e.max_num_seqs),
           fmt::format("write max_num_batched_tokens: {} or more, or lower max_num_seqs", e.max_num_seqs));
     }
-    // A preempted sequence computes its prompt and its response again, in one piece.
+    // A preempted sequence computes its prompt and its response so far again, all in one step.
     if (!e.chunked_prefill && e.max_num_batched_tokens < sequence) {
       add("rollout.max_num_batched_tokens",
           fmt::format("prompt and response can reach {} tokens and chunked prefill is off", sequence),

@@ -28,6 +28,7 @@ struct Measured {
 
 struct Scenario {
   std::string name;  // file name without folder and extension
+  std::string file;  // as it was given
   Job job;
   std::optional<Measured> measured;
   std::vector<Origin> origins;
@@ -54,8 +55,8 @@ ScenarioResult read_scenario_text(std::string const& text, std::string const& fi
 std::vector<Problem> check(Job const& job);
 
 // What of a good scenario `rollcast run` cannot simulate yet (algorithms, trainers, schedules and offloads
-// that only have a memory ledger; orders of phases that make no such step). file of each is the value's
-// origin, line is not set.
+// that only have a memory ledger; orders of phases that make no such step). file of each is where the value
+// was written, or the scenario's file where none was; line is not set.
 std::vector<Problem> check_simulated(Scenario const& scenario);
 
 }  // namespace rollcast

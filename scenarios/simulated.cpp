@@ -20,16 +20,26 @@ std::string_view fault_of_order(std::vector<Phase> const& order) {
   return {};
 }
 
+constexpr int kMostReplicas = 25'000;  // each is an actor of the engine, which takes 30,000
+
+// "f.yaml:12" or "--set ..." of the key or of the first value below it that was written by hand, else the
+// file.
+std::string place_of(Scenario const& s, std::string const& key) {
+  for (Origin const& o : s.origins) {
+    bool const below = o.key == key || o.key.starts_with(key + '.');
+    if (below && (o.from.starts_with(s.file + ':') || o.from.starts_with("--set "))) return o.from;
+  }
+  return s.file;
+}
+
 }  // namespace
 
 std::vector<Problem> check_simulated(Scenario const& s) {
   std::vector<Problem> problems;
   auto const add = [&](std::string key, std::string_view value, std::string remedy) {
-    auto const origin =
-        std::find_if(s.origins.begin(), s.origins.end(), [&](Origin const& o) { return o.key == key; });
-    std::string const place = origin == s.origins.end() ? s.name : origin->from;
-    problems.push_back(
-        {place, 0, 0, std::move(key), fmt::format("{} is not simulated yet", value), std::move(remedy), ""});
+    std::string place = place_of(s, key);
+    problems.push_back({std::move(place), 0, 0, std::move(key), fmt::format("{} is not simulated yet", value),
+                        std::move(remedy), ""});
   };
   Job const& job = s.job;
   std::string const memory = "'rollcast memory' takes it";
@@ -47,6 +57,10 @@ std::vector<Problem> check_simulated(Scenario const& s) {
                                   std::pair("train.offload.gradients", job.train.offload.gradients),
                                   std::pair("train.offload.optimizer", job.train.offload.optimizer)}) {
     if (held) add(key, "training from host memory", "remove the key; " + memory);
+  }
+  if (int const replicas = data_parallel(job); replicas > kMostReplicas) {
+    add("train.parallel", fmt::format("training with {} data-parallel replicas", replicas),
+        fmt::format("{} are the most; write more ranks per replica, or fewer nodes", kMostReplicas));
   }
   if (job.algorithm.kind != AlgorithmKind::grpo || job.framework.kind != FrameworkKind::nemo_rl)
     return problems;

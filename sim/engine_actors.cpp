@@ -31,6 +31,7 @@ void Engine::Impl::run_body(ActorId id, std::function<void()> const& body) {
     Actor& actor;
     ~Ending() {
       actor.ended = true;
+      impl.ended_.push_back(id);
       --impl.actors_left_;
     }
   } const ending{*this, actor(id)};
@@ -68,6 +69,12 @@ bool Engine::Impl::sleep_until(std::optional<Seconds> deadline, ActorId id) {
   return me.woken;
 }
 
+// SimGrid keeps the stack of an actor that we still point to. The caller is another actor, or none: by then
+// those that ended have left their stacks.
+void Engine::Impl::release_ended() {
+  for (ActorId const id : std::exchange(ended_, {})) actor(id).actor = nullptr;
+}
+
 void Engine::Impl::make_ready(ActorId id) {
   Actor& a = actor(id);
   if (!a.asleep || a.ended) return;
@@ -78,6 +85,7 @@ void Engine::Impl::make_ready(ActorId id) {
 
 ActorId Engine::spawn(std::string name, std::function<void()> body) {
   if (impl_->actors_left_ == kMaxActors) throw std::logic_error("too many actors; merge equal ranks");
+  impl_->release_ended();
   ++impl_->actors_left_;
   ActorId const id{static_cast<std::int32_t>(impl_->actors_.size())};
   impl_->actors_.push_back(std::make_unique<Impl::Actor>());

@@ -57,6 +57,7 @@ class Engine::Impl {
   void start(Flow& flow);
   void finish(std::int64_t id);
   void abandon_all();
+  void release_ended();
   void run_body(ActorId id, std::function<void()> const& body);
   s4u::Host* make_source();
   void connect(s4u::Host* source, std::vector<LinkClassId> const& links);
@@ -73,6 +74,7 @@ class Engine::Impl {
   bool ran_ = false;
 
   std::vector<std::unique_ptr<Actor>> actors_;
+  std::vector<ActorId> ended_;  // whose stacks are not given back yet
   int actors_left_ = 0;
   std::unordered_map<aid_t, ActorId> actor_of_;
   std::vector<ActorId> ready_;

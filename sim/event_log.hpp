@@ -123,7 +123,7 @@ struct EventLog {
   std::vector<PoolInfo> pools;
   std::vector<RankClassInfo> rank_classes;
   std::vector<std::string> labels;
-  std::vector<StepRecord> steps;
+  std::vector<StepRecord> steps;  // that were completed
   std::vector<PhaseWindow> phases;
   std::vector<Span> spans;
   std::vector<Counter> counters;

@@ -11,7 +11,7 @@ namespace rollcast {
 void record_memory(RunState& run, Phase phase);
 
 // The first rank class that this phase overfills, with the largest line that the phase brings as the
-// allocation.
+// allocation; else the host of the fullest node, with its largest line.
 std::optional<OomRecord> out_of_memory(RunState const& run, Phase phase);
 
 }  // namespace rollcast

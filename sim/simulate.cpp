@@ -142,8 +142,9 @@ bool run_phase(RunState& run, Phase phase) {
     run.log.ooms.push_back(*oom);
     run.log.outcome = Outcome::oom;
     run.log.outcome_reason =
-        fmt::format("rank {} runs out of memory in {} of step {}: {} needs {}, {} are free", oom->rank,
-                    name_of(phase), run.step + 1, oom->allocation, format(oom->requested), format(oom->free));
+        fmt::format("rank {} runs out of {}memory in {} of step {}: {} needs {}, {} are free", oom->rank,
+                    oom->kind == "host" ? "host " : "", name_of(phase), run.step + 1, oom->allocation,
+                    format(oom->requested), format(oom->free));
     return false;
   }
   std::vector<std::vector<HostCopy>> before;
@@ -231,7 +232,7 @@ EventLog simulate(Scenario const& scenario, Profile const& profile, RunOptions c
   engine.spawn("driver", [&] {
     for (run.step = 0; run.step < options.steps; ++run.step) {
       if (!run_step(run, options.seed)) {
-        log.steps.back().end = engine.now();
+        log.steps.pop_back();  // a step that ran out of memory has no length
         return;
       }
     }

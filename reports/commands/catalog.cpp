@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "reports/commands/commands.hpp"
+#include "reports/commands/scenario_input.hpp"
 #include "scenarios/text/catalog_fields.hpp"
 #include "scenarios/text/catalog_file.hpp"
 
@@ -268,8 +269,7 @@ int list(Options const& o) {
   if (o.section.empty() || o.section == "nodes") out += list_of("nodes", c.nodes);
   if (o.section.empty() || o.section == "fabrics") out += list_of("fabrics", c.fabrics);
   if (o.section.empty() || o.section == "models") out += list_of("models", c.architectures);
-  std::fputs(out.c_str(), stdout);
-  return 0;
+  return print(out);
 }
 
 // At most five names: those that hold the word, else the nearest one.
@@ -304,8 +304,7 @@ int show(Options const& o) {
                stderr);
     return 2;
   }
-  std::fputs(out.c_str(), stdout);
-  return 0;
+  return print(out);
 }
 
 }  // namespace

@@ -30,4 +30,14 @@ CLI::Validator memory_size() {
   return CLI::Validator(check, "");
 }
 
+CLI::Validator output_path() {
+  auto const check = [](std::string const& text) -> std::string {
+    if (text.empty()) return "needs the name of a file";
+    if (text != "-" && text.front() == '-')
+      return fmt::format("'{}' looks like an option; write './{}' for a file of that name", text, text);
+    return {};
+  };
+  return CLI::Validator(check, "");
+}
+
 }  // namespace rollcast

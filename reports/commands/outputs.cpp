@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <string_view>
 
 #include "reports/analysis.hpp"
+#include "reports/commands/option_checks.hpp"
 #include "reports/commands/scenario_input.hpp"
 #include "reports/csv.hpp"
 #include "reports/json.hpp"
@@ -51,11 +53,19 @@ std::vector<std::string> paths_of(OutputOptions const& o) {
   return out;
 }
 
+// One text for all names of a file: links and dots resolved, as far as the file is there.
+std::string file_behind(std::string const& path) {
+  if (path == "-" || path == "/dev/stdout") return "-";
+  std::error_code error;
+  auto const file = std::filesystem::weakly_canonical(std::filesystem::absolute(path, error), error);
+  return error ? path : file.string();
+}
+
 }  // namespace
 
 void add_output_options(CLI::App& command, OutputOptions& options) {
   auto const file = [&](char const* name, std::string& path, char const* what) {
-    command.add_option(name, path, what)->type_name("FILE");
+    command.add_option(name, path, what)->check(output_path())->type_name("FILE");
   };
   file("--json", options.json, "Write the figures as JSON (- is standard output)");
   file("--csv", options.csv, "Write one row per step and phase");
@@ -69,19 +79,28 @@ void add_output_options(CLI::App& command, OutputOptions& options) {
   command.add_flag("--quiet", options.quiet, "Print no report");
 }
 
-std::string output_conflict(OutputOptions const& options) {
-  auto paths = paths_of(options);
-  std::erase(paths, "/dev/null");
-  std::sort(paths.begin(), paths.end());
-  auto const twice = std::adjacent_find(paths.begin(), paths.end());
-  if (twice == paths.end()) return {};
-  return fmt::format("two outputs go to {}; give each its own file",
-                     *twice == "-" ? "standard output" : "'" + *twice + "'");
+std::string output_conflict(OutputOptions const& options, std::vector<std::string> const& inputs) {
+  std::vector<std::string> taken;
+  for (std::string const& input : inputs) taken.push_back(file_behind(input));
+  std::size_t const read = taken.size();
+  for (std::string const& path : paths_of(options)) {
+    if (path == "/dev/null") continue;
+    std::string const file = file_behind(path);
+    auto const found = std::find(taken.begin(), taken.end(), file);
+    if (found < taken.begin() + static_cast<std::ptrdiff_t>(read))
+      return fmt::format("'{}' is read, and an output would replace it; give the output its own file", path);
+    if (found != taken.end()) {
+      return fmt::format("two outputs go to {}; give each its own file",
+                         file == "-" ? "standard output" : "'" + path + "'");
+    }
+    taken.push_back(file);
+  }
+  return {};
 }
 
 bool takes_standard_output(OutputOptions const& options) {
   auto const paths = paths_of(options);
-  return std::find(paths.begin(), paths.end(), "-") != paths.end();
+  return std::any_of(paths.begin(), paths.end(), [](std::string const& p) { return file_behind(p) == "-"; });
 }
 
 int write_outputs(EventLog const& log, OutputOptions const& options) {

@@ -21,8 +21,9 @@ struct OutputOptions {
 // Adds --json, --csv, --trace, --log, --fail-on and --quiet; `options` must outlive the parse.
 void add_output_options(CLI::App& command, OutputOptions& options);
 
-// One sentence when two outputs would go to the same place; empty if all is well.
-std::string output_conflict(OutputOptions const& options);
+// One sentence when two outputs would go to the same place, or one over a file that is read; empty if all is
+// well. Names are compared as the files they lead to.
+std::string output_conflict(OutputOptions const& options, std::vector<std::string> const& inputs);
 
 // Whether an output takes standard output, so that nothing else may be printed there.
 bool takes_standard_output(OutputOptions const& options);

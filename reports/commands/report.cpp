@@ -15,7 +15,7 @@ struct Arguments {
 };
 
 int report(Arguments const& arguments) {
-  std::string const conflict = output_conflict(arguments.outputs);
+  std::string const conflict = output_conflict(arguments.outputs, {arguments.log});
   if (!conflict.empty()) {
     print_error(conflict);
     return 2;

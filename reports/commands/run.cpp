@@ -52,7 +52,7 @@ int refuse(std::string const& sentence) {
 }
 
 int run(Arguments const& arguments) {
-  std::string conflict = output_conflict(arguments.outputs);
+  std::string conflict = output_conflict(arguments.outputs, inputs_of(arguments.scenario));
   if (conflict.empty() && arguments.explain && takes_standard_output(arguments.outputs))
     conflict = "--explain and another output go to standard output; give that output its own file";
   if (!conflict.empty()) return refuse(conflict);

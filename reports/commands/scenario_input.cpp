@@ -2,6 +2,8 @@
 
 #include <cstdio>
 
+#include "reports/output_file.hpp"
+
 namespace rollcast {
 
 void add_scenario_arguments(CLI::App& command, ScenarioArguments& arguments) {
@@ -24,11 +26,24 @@ std::optional<Scenario> read_scenario(ScenarioArguments const& arguments, int& e
   return std::nullopt;
 }
 
+std::vector<std::string> inputs_of(ScenarioArguments const& arguments) {
+  std::vector<std::string> files = arguments.options.catalog_files;
+  files.push_back(arguments.file);
+  return files;
+}
+
 void print_problems(std::vector<Problem> const& problems) {
   std::string const text = format(problems);
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
 void print_error(std::string const& sentence) { std::fprintf(stderr, "rollcast: %s\n", sentence.c_str()); }
+
+int print(std::string const& text) {
+  std::string const error = write_file("-", text);
+  if (error.empty()) return 0;
+  print_error(error);
+  return 2;
+}
 
 }  // namespace rollcast

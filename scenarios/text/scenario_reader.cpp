@@ -112,6 +112,7 @@ ScenarioResult read(Document d, std::string const& file, ScenarioOptions const& 
   Scenario scenario;
   std::filesystem::path const path(file);
   scenario.name = path.stem().string();
+  scenario.file = file;
   bool const unreadable = d.root.entries.empty() && !d.problems.empty();
   if (!unreadable) {
     Fields f(reading, &d.root, "", {0, d.sources.front().lines.empty() ? 0 : 1, 1}, "default");

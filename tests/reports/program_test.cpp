@@ -105,6 +105,36 @@ TEST_F(Program, ADashTakesThePlaceOfTheReport) {
             "rollcast: two outputs go to 'x'; give each its own file\n");
 }
 
+TEST_F(Program, AnOutputNeverReplacesWhatIsRead) {
+  std::string const log = content(path("small.log"));
+  std::string const scenario = content(ROLLCAST_SOURCE_DIR "/scenarios/examples/grpo-8b-colocated.yaml");
+  ASSERT_EQ(write_file(path("s.yaml"), scenario), "");
+  fs::create_symlink("s.yaml", path("link.yaml"));
+  for (std::string const arguments :
+       {"run s.yaml --json s.yaml", "run s.yaml --log ./s.yaml", "run link.yaml --trace s.yaml",
+        "run s.yaml --csv link.yaml", "run nothing.yaml --catalog s.yaml --json s.yaml",
+        "memory s.yaml --json s.yaml", "report small.log --json ./small.log"}) {
+    Ran const r = run(arguments);
+    EXPECT_EQ(r.code, 2) << arguments;
+    EXPECT_THAT(r.err, HasSubstr("is read, and an output would replace it")) << arguments;
+  }
+  EXPECT_EQ(content(path("s.yaml")), scenario);
+  EXPECT_EQ(content(path("small.log")), log);
+  EXPECT_EQ(run("report small.log --json x --csv ./x").err,
+            "rollcast: two outputs go to './x'; give each its own file\n");
+  EXPECT_EQ(run("report small.log --json /dev/stdout --csv -").err,
+            "rollcast: two outputs go to standard output; give each its own file\n");
+}
+
+TEST_F(Program, AnOutputNeedsAName) {
+  EXPECT_EQ(run("report small.log --json ''").err,
+            "rollcast report: --json: needs the name of a file; rollcast report --help tells how\n");
+  Ran const r = run("report small.log --log= --quiet");  // CLI11 takes the next word
+  EXPECT_EQ(r.code, 2);
+  EXPECT_THAT(r.err, HasSubstr("'--quiet' looks like an option; write './--quiet'"));
+  EXPECT_EQ(files(), 1U);
+}
+
 TEST_F(Program, OutputsThatCannotBeWrittenAreOneErrorAndNoFile) {
   Ran r = run("report small.log --json missing/a.json");
   EXPECT_EQ(r.code, 2);
@@ -125,6 +155,9 @@ TEST_F(Program, AFullOrClosedStandardOutputIsAnError) {
   r = run("report small.log >&-");
   EXPECT_EQ(r.code, 2);
   EXPECT_EQ(r.err, "rollcast: cannot write standard output: Bad file descriptor\n");
+  for (std::string const words : {"catalog list", "catalog show h100-sxm", "--help", "schema"}) {
+    EXPECT_EQ(run(words + " >/dev/full").code, 2) << words;
+  }
   r = run("report small.log --json a.json --quiet >&-");
   EXPECT_EQ(r.code, 0);
   EXPECT_EQ(content(path("a.json")), json_text(analyse(small_log())));

@@ -230,6 +230,30 @@ TEST(Scenario, KnownButNotSimulatedIsSaid) {
             "synchronous\n");
 }
 
+// What is wrong with a run stands where it was written, or is said of the file where nothing was written.
+TEST(Scenario, EveryProblemOfARunIsAnInputProblemWithItsPlace) {
+  auto const problems = [](std::vector<std::string> sets) {
+    ScenarioResult const r = read_example(std::move(sets));
+    EXPECT_TRUE(r.scenario) << format(r.problems);
+    return r.scenario ? format(check_simulated(*r.scenario)) : "";
+  };
+  for (std::string const phase : {"values", "update_critic", "checkpoint"}) {
+    std::string const order = "framework.order=[generate, " + phase + "]";
+    EXPECT_EQ(problems({order}), "--set " + order + ": framework.order: the phase " + phase +
+                                     " is not simulated yet; remove it from the order\n");
+  }
+  EXPECT_EQ(problems({"framework={}"}),
+            "example.yaml: framework: a run without a framework is not simulated yet; write framework: "
+            "nemo-rl; 'rollcast memory' takes it\n");
+  // 8 x 125,000 GPUs in replicas of 2.
+  std::vector<std::string> const many = {"cluster.nodes=125000", "algorithm.prompts=15625",
+                                         "algorithm.train_batch=500000"};
+  EXPECT_EQ(
+      problems(many),
+      "example.yaml:10: train.parallel: training with 500000 data-parallel replicas is not simulated yet; "
+      "25000 are the most; write more ranks per replica, or fewer nodes\n");
+}
+
 TEST(Scenario, MisspeltNamesGetTheNearestOne) {
   EXPECT_NE(problem_of(read_example({"model=llama-3.1-8b-instuct"}), "model").remedy.find("llama-3.1-8b"),
             std::string::npos);
