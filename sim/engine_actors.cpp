@@ -29,12 +29,13 @@ void Engine::Impl::run_body(ActorId id, std::function<void()> const& body) {
   struct Ending {
     Impl& impl;
     Actor& actor;
+    ActorId id;
     ~Ending() {
       actor.ended = true;
       impl.ended_.push_back(id);
       --impl.actors_left_;
     }
-  } const ending{*this, actor(id)};
+  } const ending{*this, actor(id), id};
   actor_of_.emplace(s4u::this_actor::get_pid(), id);
   actor(id).started = true;
   if (actor(id).killed) return;
