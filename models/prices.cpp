@@ -128,7 +128,7 @@ CollectivePrice collective_price(Profile const& p, ClusterSpec const& c, Collect
     price.alpha =
         Seconds(p.collective_alpha_node.value) * kAlphaBase / (kAlphaBase + kAlphaStep * kAlphaNodeSteps);
   }
-  price.alpha += Seconds(p.collective_alpha_network.value) * doublings(nodes);
+  price.alpha += max(Seconds(p.collective_alpha_network.value), c.fabric.latency) * doublings(nodes);
 
   BytesPerSecond const inside = link_in_node(p, c.node, per_node);
   if (nodes == 1) {

@@ -58,9 +58,9 @@ struct CollectivePrice {
 };
 
 // alpha = collective_alpha_node x (6.6 + 0.6 steps) / (6.6 + 0.6 x 14) + collective_alpha_network per
-// doubling of nodes, rounded up. steps inside the node: 2(r-1) for all-reduce, r-1 for all-gather,
-// reduce-scatter and broadcast, 1 otherwise (6.6 and 0.6 us: NCCL's own base and per-step latency; 14 steps
-// are 8 GPUs).
+// doubling of nodes, rounded up (or the fabric's latency, where that is more: the profile's figure was
+// measured on a fast one). steps inside the node: 2(r-1) for all-reduce, r-1 for all-gather, reduce-scatter
+// and broadcast, 1 otherwise (6.6 and 0.6 us: NCCL's own base and per-step latency; 14 steps are 8 GPUs).
 //
 // Bytes: ring volumes, all-reduce 2(n-1)/n, all-gather, reduce-scatter (n-1)/n, broadcast and send 1, and the
 // slower of NVLink (or PCIe) inside the node and the group's NICs. An all-to-all is split: (r-1)/n x bytes

@@ -1,5 +1,7 @@
 #include "models/switching.hpp"
 
+#include <algorithm>
+
 namespace rollcast {
 namespace {
 
@@ -59,7 +61,10 @@ Switching switching(Job const& job, RankLedger const& rank, Phase phase) {
 }
 
 Seconds shared_copy_time(Profile const& p, Node const& node, HostCopy const& copy) {
-  return copy_time(p, copy.bytes * node.gpus_per_pcie_switch, copy.direction);
+  int const behind_switch = std::min(node.gpus_per_pcie_switch, node.gpus);
+  int const of_numa_node = (node.gpus + node.numa_nodes - 1) / node.numa_nodes;
+  return max(copy_time(p, copy.bytes * behind_switch, copy.direction),
+             copy.bytes * of_numa_node / node.host_memory_bandwidth);
 }
 
 }  // namespace rollcast

@@ -33,7 +33,9 @@ struct Switching {
 
 Switching switching(Job const& job, RankLedger const& rank, Phase phase);
 
-// Copies of all GPUs behind one PCIe switch share its host link: bytes x sharers / achieved PCIe rate.
+// All GPUs of a node copy at once. Those behind one PCIe switch share its host link at the achieved PCIe
+// rate, those of one NUMA node its memory: the longer of bytes x GPUs behind a switch / PCIe rate and bytes x
+// GPUs of a NUMA node / host_memory_bandwidth.
 Seconds shared_copy_time(Profile const& p, Node const& node, HostCopy const& copy);
 
 }  // namespace rollcast

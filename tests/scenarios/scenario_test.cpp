@@ -254,6 +254,20 @@ TEST(Scenario, EveryProblemOfARunIsAnInputProblemWithItsPlace) {
       "25000 are the most; write more ranks per replica, or fewer nodes\n");
 }
 
+TEST(Scenario, AColonNeedsABlank) {
+  ScenarioResult const r = read_example({"cluster={node:hgx-h100, nodes: 2}"});
+  ASSERT_EQ(r.problems.size(), 1U) << format(r.problems);
+  EXPECT_EQ(r.problems[0].key, "cluster.node:hgx-h100");
+  EXPECT_EQ(r.problems[0].remedy, "write a blank after the colon: 'node: hgx-h100'");
+}
+
+// Bytes are printed as 64-bit integers.
+TEST(Scenario, QuantitiesHaveAnUpperEnd) {
+  Problem const p = problem_of(read_example({"cluster.node.gpu.visible_memory=1e200 GiB"}),
+                               "cluster.node.gpu.visible_memory");
+  EXPECT_NE(p.remedy.find("above 0 and at most"), std::string::npos) << p.remedy;
+}
+
 TEST(Scenario, MisspeltNamesGetTheNearestOne) {
   EXPECT_NE(problem_of(read_example({"model=llama-3.1-8b-instuct"}), "model").remedy.find("llama-3.1-8b"),
             std::string::npos);
