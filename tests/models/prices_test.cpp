@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "models/switching.hpp"
 #include "price_fixtures.hpp"
 
 namespace rollcast {
