@@ -198,6 +198,9 @@ std::string fault(Architecture const& a) {
     if (l.full_attention_interval < 1 || l.key_heads < 1 || l.value_heads < 1 || l.key_head_dim < 1 ||
         l.value_head_dim < 1)
       return "linear attention needs full_attention_interval, heads and head widths of at least 1";
+    if (l.full_attention_interval > a.layers)
+      return fmt::format("full_attention_interval {} leaves none of the {} layers with full attention",
+                         l.full_attention_interval, a.layers);
     if (static_cast<double>(l.value_heads) * l.key_head_dim * l.value_head_dim > 1e15)
       return "linear attention with a state of more than 1e15 elements";
   }

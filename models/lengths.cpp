@@ -153,7 +153,13 @@ LogNormalFit fit_lognormal(double mean, double p95, int max) {
     }
     low = kZ95;
     high = 0.5 * (a + b);
-    if (double const least = mean_at(high); mean < least)
+    double const least = mean_at(high);
+    if (mean < least && least > p95) {
+      return {
+          {},
+          fmt::format("lengths are whole tokens, and a p95 of {:.6g} is too short for a log-normal", p95)};
+    }
+    if (mean < least)
       return {{},
               fmt::format("no log-normal has mean {:.6g} with p95 {:.6g}{}; with this p95 the mean can be "
                           "{:.6g} to {:.6g}",

@@ -11,16 +11,42 @@ double causal_pairs(std::int64_t length) {
   return l * (l + 1) / 2;
 }
 
+// The room in packs 0, 1, 2, ... of one capacity, as a tournament: node i holds the larger room of nodes 2i
+// and 2i + 1, so the first pack with enough room is found in log2(packs) steps.
+class Room {
+ public:
+  Room(std::size_t packs, std::int64_t capacity) {
+    while (leaves_ < packs) leaves_ *= 2;
+    largest_.assign(2 * leaves_, capacity);
+  }
+
+  // Takes `tokens` from the first pack that has them and returns its number; some pack must.
+  std::size_t take(std::int64_t tokens) {
+    std::size_t node = 1;
+    while (node < leaves_) node = 2 * node + (largest_[2 * node] < tokens ? 1 : 0);
+    largest_[node] -= tokens;
+    std::size_t const pack = node - leaves_;
+    for (node /= 2; node >= 1; node /= 2)
+      largest_[node] = std::max(largest_[2 * node], largest_[2 * node + 1]);
+    return pack;
+  }
+
+ private:
+  std::size_t leaves_ = 1;
+  std::vector<std::int64_t> largest_;
+};
+
+// First fit decreasing. A sequence that is longer than a pack stands alone.
 std::vector<MicroBatch> pack(std::vector<int> lengths, std::int64_t capacity) {
   std::sort(lengths.begin(), lengths.end(), std::greater<>());
+  Room room(lengths.size(), capacity);
   std::vector<MicroBatch> packs;
   for (int const length : lengths) {
-    auto const fits = [&](MicroBatch const& m) { return m.tokens + length <= capacity; };
-    auto found = std::find_if(packs.begin(), packs.end(), fits);
-    if (found == packs.end()) found = packs.insert(packs.end(), MicroBatch{});
-    found->tokens += length;
-    found->useful_tokens += length;
-    found->pairs += causal_pairs(length);
+    std::size_t const p = room.take(std::min<std::int64_t>(length, capacity));
+    if (p == packs.size()) packs.push_back({});
+    packs[p].tokens += length;
+    packs[p].useful_tokens += length;
+    packs[p].pairs += causal_pairs(length);
   }
   return packs;
 }

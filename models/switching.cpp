@@ -78,7 +78,8 @@ Switching switching(Job const& job, RankLedger const& rank, Phase phase) {
 }
 
 Seconds shared_copy_time(Profile const& p, Node const& node, HostCopy const& copy) {
-  Seconds const link = copy_time(p, copy.bytes * node.gpus_per_pcie_switch, copy.direction);
+  Seconds const link =
+      copy_time(p, copy.bytes * std::min(node.gpus_per_pcie_switch, node.gpus), copy.direction);
   if (!(node.host_memory_bandwidth.value > 0)) return link;
   double const gpus_of_numa = std::ceil(static_cast<double>(node.gpus) / std::max(1, node.numa_nodes));
   return max(link, copy.bytes * gpus_of_numa / node.host_memory_bandwidth);

@@ -1,4 +1,6 @@
 // The rollout phase of a synchronous step: every engine gets a contiguous share of the samples and runs dry.
+#include <cmath>
+
 #include "models/rollout_engine.hpp"
 #include "models/rollout_prices.hpp"
 #include "sim/run_state.hpp"
@@ -13,8 +15,24 @@ std::vector<Request> requests_of(std::vector<Sample> const& share) {
   return requests;
 }
 
+// An engine that preempts in every step has millions of points; nobody looks at more than these.
+constexpr std::size_t kMostPoints = 4096;
+
+// The last point of each of kMostPoints equal spans of time, where there are more points than that.
+std::vector<EnginePoint> thinned(std::vector<EnginePoint> const& curve) {
+  if (curve.size() <= kMostPoints) return curve;
+  Seconds const start = curve.front().time;
+  double const cells = static_cast<double>(kMostPoints - 1) / (curve.back().time - start).value;
+  auto const cell = [&](EnginePoint const& p) { return std::floor((p.time - start).value * cells); };
+  std::vector<EnginePoint> out;
+  for (std::size_t i = 0; i < curve.size(); ++i) {
+    if (i + 1 == curve.size() || cell(curve[i]) < cell(curve[i + 1])) out.push_back(curve[i]);
+  }
+  return out;
+}
+
 void record_curve(RunState& run, int rank_class, RolloutEngine const& engine) {
-  for (EnginePoint const& point : engine.curve()) {
+  for (EnginePoint const& point : thinned(engine.curve())) {
     auto const add = [&](CounterKind kind, double value) {
       run.recorder.counter({.rank_class = rank_class, .kind = kind, .time = point.time, .value = value});
     };

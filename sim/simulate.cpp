@@ -82,15 +82,16 @@ void score(RunState& run) {
 }
 
 void hand_over_samples(RunState& run, Seconds sent) {
-  std::map<std::int64_t, int> engine_of;
+  std::vector<int> engine_of(run.samples.size());  // samples are numbered from 0
   auto const generated = shard(run.samples, static_cast<int>(run.placement.classes_of_engine.size()));
   for (std::size_t e = 0; e < generated.size(); ++e) {
-    for (Sample const& s : generated[e]) engine_of[s.id] = static_cast<int>(e);
+    for (Sample const& s : generated[e]) engine_of[static_cast<std::size_t>(s.id)] = static_cast<int>(e);
   }
   auto const trained = logprob_shards(run);
   std::map<std::pair<int, int>, int> counts;  // (engine, replica) -> samples
   for (std::size_t r = 0; r < trained.size(); ++r) {
-    for (Sample const& s : trained[r]) ++counts[{engine_of.at(s.id), static_cast<int>(r)}];
+    for (Sample const& s : trained[r])
+      ++counts[{engine_of[static_cast<std::size_t>(s.id)], static_cast<int>(r)}];
   }
   for (auto const& [pair, samples] : counts) {
     auto const [engine, replica] = pair;

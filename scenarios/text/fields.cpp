@@ -219,7 +219,8 @@ void Fields::read_quantity(std::string_view key, Q& v, Range range, std::string_
               fmt::format("write {}", type));
     } else if (!holds(range, q.value->value)) {
       problem(s->mark, key, fmt::format("{} is out of range", shown(s->text)),
-              range.above_low ? "write a value above 0" : "write a value of at least 0");
+              fmt::format("write a value {} and at most {}", range.above_low ? "above 0" : "of at least 0",
+                          format(Q(range.high))));
     } else {
       v = *q.value;
     }
@@ -380,6 +381,15 @@ void Fields::finish() {
     if (std::find(known.begin(), known.end(), e.key) != known.end()) continue;
     std::string_view const near = nearest(e.key, known);
     meant.push_back(near);
+    // {fixed:1} is one word to YAML.
+    std::size_t const colon = e.key.find(':');
+    if (colon != std::string::npos && e.value.kind == ValueKind::null) {
+      problem(e.mark, e.key, "one word to YAML, not a key and its value",
+              fmt::format("write a blank after the colon: '{}: {}'", shown(e.key.substr(0, colon)),
+                          shown(e.key.substr(colon + 1))));
+      meant.push_back(std::string_view(e.key).substr(0, colon));
+      continue;
+    }
     problem(e.mark, e.key, "unknown key",
             near.empty() ? known_elsewhere(e.key, known) : fmt::format("did you mean {}?", near));
   }

@@ -32,8 +32,8 @@ struct Range {
   double high = 1e300;
   bool above_low = false;
 };
-constexpr Range kPositive{0, 1e300, true};
-constexpr Range kNotNegative{0, 1e300, false};
+constexpr Range kPositive{0, 1e18, true};  // in bytes they fit into 64 bits
+constexpr Range kNotNegative{0, 1e18, false};
 constexpr Range kCount{1, 2e9, false};
 
 struct SchemaRow {

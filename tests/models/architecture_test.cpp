@@ -264,6 +264,9 @@ TEST(Fault, NamesWhatIsImpossible) {
   a.moe->expert_intermediate = 1000000000;
   a.hidden = 1000000000;
   EXPECT_EQ(fault(a), "more than 1e15 parameters");
+  a = model("qwen3.5-9b");  // 32 layers; without full attention there is no KV to page
+  a.linear_attention->full_attention_interval = 33;
+  EXPECT_EQ(fault(a), "full_attention_interval 33 leaves none of the 32 layers with full attention");
 }
 
 }  // namespace

@@ -90,6 +90,8 @@ TEST(FitLogNormal, MeanEqualToP95IsASingleLength) {
 TEST(FitLogNormal, SaysWhatIsPossibleWhereNothingFits) {
   // Without a cut the least mean is p95 exp(-z^2/2) = 0.25855 p95 at sigma = z.
   EXPECT_THAT(fit_lognormal(250, 1000, 0).error, HasSubstr("the mean can be 258.5"));
+  // Every length is at least 1, so with 5 % above 1 the mean is above 1 too.
+  EXPECT_THAT(fit_lognormal(1, 1, 3969).error, HasSubstr("a p95 of 1 is too short"));
   EXPECT_EQ(fit_lognormal(259, 1000, 0).error, "");
   EXPECT_THAT(fit_lognormal(1200, 1000, 0).error, HasSubstr("possible is 1 <= mean <= p95"));
   EXPECT_THAT(fit_lognormal(0.5, 1000, 0).error, HasSubstr("possible is 1 <= mean <= p95"));

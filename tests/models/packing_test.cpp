@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
+#include <functional>
 #include <numeric>
 
 namespace rollcast {
@@ -17,6 +20,36 @@ TEST(Packing, FirstFitDecreasing) {
   EXPECT_EQ(packs[1].tokens, 10);
   EXPECT_DOUBLE_EQ(packs[0].pairs, 28 + 6);       // 7 x 8 / 2 + 3 x 4 / 2
   EXPECT_DOUBLE_EQ(packs[1].pairs, 15 + 10 + 1);  // 5 x 6 / 2 + 4 x 5 / 2 + 1
+}
+
+// The first pack with room, whatever the lengths, and in n log n: 200,000 sequences of one capacity would
+// take minutes if every pack were looked at.
+TEST(Packing, IsFirstFitAndFast) {
+  TrainerOptions t;
+  t.packing = true;
+  std::uint32_t state = 1;
+  std::vector<int> lengths;
+  for (int i = 0; i < 200'000; ++i) {
+    state = state * 1664525U + 1013904223U;
+    lengths.push_back(1 + static_cast<int>(state >> 16U) % 4096);
+  }
+  auto const start = std::chrono::steady_clock::now();
+  std::vector<MicroBatch> const all = make_micro_batches(lengths, t, 1, 4096);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
+  auto const tokens = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
+  EXPECT_GE(static_cast<std::int64_t>(all.size()), tokens / 4096);
+
+  lengths.resize(500);
+  std::vector<MicroBatch> const packs = make_micro_batches(lengths, t, 1, 4096);
+  std::sort(lengths.begin(), lengths.end(), std::greater<>());
+  std::vector<std::int64_t> plain;
+  for (int const length : lengths) {
+    auto found = std::find_if(plain.begin(), plain.end(), [&](std::int64_t p) { return p + length <= 4096; });
+    if (found == plain.end()) found = plain.insert(plain.end(), 0);
+    *found += length;
+  }
+  ASSERT_EQ(packs.size(), plain.size());
+  for (std::size_t i = 0; i < plain.size(); ++i) EXPECT_EQ(packs[i].tokens, plain[i]) << i;
 }
 
 TEST(Packing, CapacityIsPerSequenceAndDefaultsToTheLongest) {

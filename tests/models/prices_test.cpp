@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "models/switching.hpp"
 #include "price_fixtures.hpp"
 
 namespace rollcast {
@@ -54,6 +55,22 @@ TEST(Prices, PassesAndCopies) {
   // 1 GB over 0.5 x 3.35 TB/s; over 0.8 x 64 GB/s.
   EXPECT_NEAR(memory_time(round_profile(), GB(1)).value, 1e9 / 1.675e12, 1e-15);
   EXPECT_NEAR(copy_time(round_profile(), GB(1), Direction::host_to_device).value, 1.0 / 51.2, 1e-12);
+}
+
+// 1 GB of each of 8 GPUs. Two share a switch: 2 GB over 0.8 x 64 GB/s. A switch of 100 still has only 8. Four
+// share a NUMA node: at 50 GB/s its memory takes 4 GB in 80 ms, longer than the switch.
+TEST(Prices, CopiesToTheHostShareSwitchAndMemory) {
+  Node node = h100_cluster(1).node;
+  auto const time = [&] {
+    return shared_copy_time(round_profile(), node, {Direction::device_to_host, GB(1), ""}).value;
+  };
+  node.gpus_per_pcie_switch = 2;
+  EXPECT_NEAR(time(), 2 / 51.2, 1e-12);
+  node.host_memory_bandwidth = GB_per_s(50);
+  EXPECT_NEAR(time(), 4 / 50.0, 1e-12);
+  node.host_memory_bandwidth = GB_per_s(300);
+  node.gpus_per_pcie_switch = 100;
+  EXPECT_NEAR(time(), 8 / 51.2, 1e-12);
 }
 
 TEST(Collectives, AllReduceInANode) {
@@ -124,6 +141,19 @@ TEST(Collectives, OversubscriptionBeginsBeyondALeaf) {
   };
   EXPECT_NEAR(bandwidth(32), 45e9, 1);
   EXPECT_NEAR(bandwidth(33), 22.5e9, 1);
+}
+
+// The profile's 10 us per doubling of nodes holds unless the fabric alone is slower: 4 nodes are two
+// doublings.
+TEST(Collectives, ASlowFabricHasItsOwnLatency) {
+  ClusterSpec c = h100_cluster(4);
+  auto const alpha = [&](Seconds latency) {
+    c.fabric.latency = latency;
+    return collective_price(round_profile(), c, CollectiveKind::all_reduce, {4, 4, 8}, GB(1)).alpha.value;
+  };
+  double const fast = alpha(us(2));
+  EXPECT_NEAR(alpha(us(10)), fast, 1e-15);
+  EXPECT_NEAR(alpha(us(58)) - fast, 2 * 48e-6, 1e-12);
 }
 
 TEST(Collectives, AllToAllTellsItsSlowerPart) {

@@ -2,6 +2,7 @@
 #include <map>
 
 #include "calibrate/datasheet.hpp"
+#include "sim/simulate.hpp"
 #include "tests/scenarios/example.hpp"
 #include "tests/sim/child_process.hpp"
 
@@ -49,6 +50,27 @@ TEST(ExampleRun, NoTimeIsUnaccountedFor) {
       return Numbers{};
     });
   }
+}
+
+// 128 sequences an engine of up to 130,127 tokens do not fit into its pages: it preempts in nearly every
+// step, millions of times. What is logged of it stays small.
+TEST(ExampleRun, ThrashingEnginesLogFewPoints) {
+  in_child([] {
+    EventLog const log = run_example({"workload.response_tokens=130000", "algorithm.prompts=16"});
+    EXPECT_GT(log.counters.size(), 1000U);
+    EXPECT_LT(log.counters.size(), 16U * 3 * 4096 + 10'000);
+    double last = -1;
+    int rank_class = -1;
+    for (Counter const& c : log.counters) {
+      if (c.kind != CounterKind::running) continue;
+      if (c.rank_class == rank_class) {
+        EXPECT_LT(last, c.time.value);
+      }
+      rank_class = c.rank_class;
+      last = c.time.value;
+    }
+    return Numbers{};
+  });
 }
 
 // A step that ran out of memory was not completed: it has no length and no throughput.

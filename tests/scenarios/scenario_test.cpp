@@ -238,9 +238,9 @@ TEST(Scenario, EveryProblemOfARunIsAnInputProblemWithItsPlace) {
     return r.scenario ? format(check_simulated(*r.scenario)) : "";
   };
   for (std::string const phase : {"values", "update_critic", "checkpoint"}) {
-    std::string const order = "framework.order=[generate, " + phase + "]";
-    EXPECT_EQ(problems({order}), "--set " + order + ": framework.order: the phase " + phase +
-                                     " is not simulated yet; remove it from the order\n");
+    std::string const order = "framework.order=[generate, update_actor, " + phase + "]";
+    EXPECT_EQ(problems({order}), "--set " + order + ": framework.order: " + phase +
+                                     " is not simulated yet; take it out of the order\n");
   }
   EXPECT_EQ(problems({"framework={}"}),
             "example.yaml: framework: a run without a framework is not simulated yet; write framework: "
@@ -252,6 +252,20 @@ TEST(Scenario, EveryProblemOfARunIsAnInputProblemWithItsPlace) {
       problems(many),
       "example.yaml:10: train.parallel: training with 500000 data-parallel replicas is not simulated yet; "
       "25000 are the most; write more ranks per replica, or fewer nodes\n");
+}
+
+TEST(Scenario, AColonNeedsABlank) {
+  ScenarioResult const r = read_example({"cluster={node:hgx-h100, nodes: 2}"});
+  ASSERT_EQ(r.problems.size(), 1U) << format(r.problems);
+  EXPECT_EQ(r.problems[0].key, "cluster.node:hgx-h100");
+  EXPECT_EQ(r.problems[0].remedy, "write a blank after the colon: 'node: hgx-h100'");
+}
+
+// Bytes are printed as 64-bit integers.
+TEST(Scenario, QuantitiesHaveAnUpperEnd) {
+  Problem const p = problem_of(read_example({"cluster.node.gpu.visible_memory=1e200 GiB"}),
+                               "cluster.node.gpu.visible_memory");
+  EXPECT_NE(p.remedy.find("above 0 and at most"), std::string::npos) << p.remedy;
 }
 
 TEST(Scenario, MisspeltNamesGetTheNearestOne) {
