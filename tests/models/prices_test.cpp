@@ -143,19 +143,6 @@ TEST(Collectives, OversubscriptionBeginsBeyondALeaf) {
   EXPECT_NEAR(bandwidth(33), 22.5e9, 1);
 }
 
-// The profile's 10 us per doubling of nodes holds unless the fabric alone is slower: 4 nodes are two
-// doublings.
-TEST(Collectives, ASlowFabricHasItsOwnLatency) {
-  ClusterSpec c = h100_cluster(4);
-  auto const alpha = [&](Seconds latency) {
-    c.fabric.latency = latency;
-    return collective_price(round_profile(), c, CollectiveKind::all_reduce, {4, 4, 8}, GB(1)).alpha.value;
-  };
-  double const fast = alpha(us(2));
-  EXPECT_NEAR(alpha(us(10)), fast, 1e-15);
-  EXPECT_NEAR(alpha(us(58)) - fast, 2 * 48e-6, 1e-12);
-}
-
 TEST(Collectives, AllToAllTellsItsSlowerPart) {
   // 16 ranks, 2 nodes, 1 GB each: inside 7/16 GB over 337.5 GB/s = 1.30 ms; out of a node 8 x 8/16 = 4 GB
   // over 360 GB/s = 11.1 ms.
