@@ -39,7 +39,7 @@ std::string fit(std::string const& name) {
 }
 
 std::string phase_name(Analysis const& a, PhaseTime const& p) {
-  std::string const name(name_of(p.phase));
+  std::string name(name_of(p.phase));
   if (a.pools.size() < 2) return name;
   return fmt::format("{} ({})", name, printable(a.pools[static_cast<std::size_t>(p.pool)].name));
 }

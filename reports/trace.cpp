@@ -99,6 +99,7 @@ std::vector<Track> lanes_of(std::vector<Slice> const& slices, int process, std::
   int lanes = 0;
   for (Slice const& s : slices) lanes = std::max(lanes, s.lane + 1);
   std::vector<Track> out;
+  out.reserve(static_cast<std::size_t>(lanes));
   for (int lane = 0; lane < lanes; ++lane)
     out.push_back(t.add_track(process, lane == 0 ? name : fmt::format("{} ({})", name, lane + 1)));
   return out;
@@ -183,8 +184,8 @@ void add_counters(EventLog const& log, Trace& t) {
                    [&](std::size_t a, std::size_t b) { return log.counters[a].time < log.counters[b].time; });
   // Every memory event tells all series of its rank class, as the viewers stack what one event holds.
   std::vector<std::map<std::pair<Role, MemoryCategory>, double>> memory(log.rank_classes.size());
-  for (std::size_t n = 0; n < order.size(); ++n) {
-    Counter const& c = log.counters[order[n]];
+  for (std::size_t const n : order) {
+    Counter const& c = log.counters[n];
     RankClassInfo const& info = log.rank_classes[static_cast<std::size_t>(c.rank_class)];
     std::int64_t const ns = nanoseconds(c.time.value);
     std::string args = fmt::format("\"value\":{}", nine_digits(c.value));

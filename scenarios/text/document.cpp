@@ -12,7 +12,7 @@
 namespace rollcast {
 namespace {
 
-constexpr std::size_t kLargestFile = 1024 * 1024;
+constexpr std::size_t kLargestFile = 1 << 20;
 
 Document refused(std::string const& name, std::string what, std::string remedy) {
   Document d;

@@ -34,8 +34,10 @@ void describe_adapter(Fields& f, Adapter& a) {
 
 void describe_order(Fields& f, std::vector<Phase>& order) {
   std::vector<std::string_view> allowed;
+  allowed.reserve(kPhases.size());
   for (Phase p : kPhases) allowed.push_back(name_of(p));
   std::vector<std::string> names;
+  names.reserve(order.size());
   for (Phase p : order) names.emplace_back(name_of(p));
   f.names("order", names, allowed, "phases of one step");
   order.clear();

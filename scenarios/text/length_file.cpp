@@ -11,7 +11,7 @@
 
 namespace rollcast {
 namespace {
-constexpr std::uintmax_t kLargestFile = 16 * 1024 * 1024;
+constexpr std::uintmax_t kLargestFile = 16 << 20;
 constexpr std::size_t kMostLengths = 1'000'000;
 
 std::string_view trimmed(std::string_view s) {
