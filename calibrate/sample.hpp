@@ -1,6 +1,7 @@
 // One measured point of one operation, from any source.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,26 +12,38 @@ namespace rollcast {
 
 // Dimensions by operation, in this order:
 //   gemm                m, n, k                                              y[m,n] = x[m,k] W[n,k]^T
-//   attention_prefill   batch, length, prefix, heads, kv_heads, head_dim     causal; prefix: tokens already cached
-//   attention_decode    batch, context, heads, kv_heads, head_dim            one new token per sequence
-//   attention_backward  batch, length, heads, kv_heads, head_dim             forward + backward where dtype says so
-//   moe                 tokens, hidden, intermediate, experts, top_k, tp, ep local expert MLP
-//   memory_pass         tokens, width                                        variant: norm, rope, activation, add, ...
-//   all_reduce, all_gather, reduce_scatter, broadcast, all_to_all, send_recv
-//                       bytes, ranks, nodes                                  bytes as models/prices.hpp counts them
+//   attention_prefill   batch, length, prefix, heads, kv_heads, head_dim     causal; prefix: tokens already
+//   cached attention_decode    batch, context, heads, kv_heads, head_dim            one new token per
+//   sequence attention_backward  batch, length, heads, kv_heads, head_dim             forward + backward
+//   where dtype says so moe                 tokens, hidden, intermediate, experts, top_k, tp, ep local expert
+//   MLP memory_pass         tokens, width                                        variant: norm, rope,
+//   activation, add, ... all_reduce, all_gather, reduce_scatter, broadcast, all_to_all, send_recv
+//                       bytes, ranks, nodes                                  bytes as models/prices.hpp
+//                       counts them
+//   ep_dispatch, ep_combine
+//                       tokens, hidden, experts, top_k, ranks, nodes         of one rank, expert parallel
 //   copy                bytes                                                variant: h2d, d2h, peer
 struct Sample {
-  std::string gpu;        // catalog name
+  std::string gpu;  // catalog name
   std::string operation;
-  std::string variant;    // kernel or distribution, "" where there is one only
-  std::string dtype;      // bf16, fp8, fp8_block, int8, fp32
+  std::string variant;  // kernel or distribution, "" where there is one only
+  std::string dtype;    // bf16, fp8, fp8_block, int8, fp16, fp32; of the KV cache for attention
   std::vector<double> shape;
   Seconds seconds;
-  std::string source;     // file or log it comes from, relative
-  std::string version;    // software
+  std::string source;   // file or log it comes from, relative
+  std::string version;  // software
+  std::string fabric;   // catalog name, of a collective on several nodes; "" where it is not known
 };
 
 // Names of the dimensions of an operation; empty for one that is not known.
 std::vector<std::string> dimensions_of(std::string const& operation);
+
+// Every operation, in the order above.
+std::vector<std::string> const& operations();
+
+bool is_collective(std::string const& operation);
+
+// The dimension by name; std::logic_error where the operation has none of that name.
+double dimension(Sample const& s, std::string const& name);
 
 }  // namespace rollcast
