@@ -33,6 +33,7 @@ struct Sample {
   std::string source;   // file or log it comes from, relative
   std::string version;  // software
   std::string fabric;   // catalog name, of a collective on several nodes; "" where it is not known
+  double spread = 0;    // (p90 - p10) / median of the repeats; 0: not known
 };
 
 // Names of the dimensions of an operation; empty for one that is not known.
