@@ -97,7 +97,7 @@ bool is_sample_file(SourceText const& source) {
 }
 
 void read_sample_file(SourceText const& source, Imported& out) {
-  std::string gpu = source.gpu, versions;
+  std::string gpu = source.hints.gpu, versions;
   for (auto const& [key, value] : sample_header(source.text)) {
     if (key == "gpu") gpu = value;
     if (key == "versions") versions = value;

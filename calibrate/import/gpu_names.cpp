@@ -67,4 +67,22 @@ std::string gpu_named_in(std::string_view text) {
   return {};
 }
 
+std::vector<std::string> parts_of_path(std::string_view path) {
+  std::vector<std::string> parts;
+  while (true) {
+    auto const slash = path.find('/');
+    if (slash != 0) parts.emplace_back(path.substr(0, slash));
+    if (slash == std::string_view::npos) return parts;
+    path.remove_prefix(slash + 1);
+  }
+}
+
+std::string gpu_of_path(std::string_view path) {
+  std::vector<std::string> const parts = parts_of_path(path);
+  for (auto it = parts.rbegin(); it != parts.rend(); ++it) {
+    if (std::string gpu = gpu_named_in(*it); !gpu.empty()) return gpu;
+  }
+  return {};
+}
+
 }  // namespace rollcast

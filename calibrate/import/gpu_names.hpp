@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace rollcast {
 
@@ -10,5 +11,11 @@ namespace rollcast {
 // "h100-sxm". An "H100" or "A100" without form is the SXM one, an A100 without size the 80 GB one. Empty when
 // the text names none.
 std::string gpu_named_in(std::string_view text);
+
+// The same of the folders and the name of a file, the last that names one: ".../h100_sxm/gemm/x.csv".
+std::string gpu_of_path(std::string_view path);
+
+// Parts of a path, the file's name last.
+std::vector<std::string> parts_of_path(std::string_view path);
 
 }  // namespace rollcast

@@ -24,12 +24,20 @@ struct Imported {
   std::vector<Problem> problems;  // rows that cannot be read; the other rows of the file are kept
 };
 
+// What the user says about files that do not say it themselves; empty or 0: nothing.
+struct ImportHints {
+  std::string gpu;         // catalog name
+  std::string fabric;      // catalog name
+  std::string collective;  // operation of a table that does not name it
+  int nodes = 0;           // that a table without a list of ranks was measured on
+};
+
 // A file as an importer sees it.
 struct SourceText {
   std::string path;       // as messages name it
   std::string name;       // as Sample::source names it: relative to the folder that was imported
   std::string_view text;  // must outlive the import
-  std::string gpu;        // catalog name given by the user for files that do not name their GPU, else ""
+  ImportHints hints;
 };
 
 // Adds one row to the tally of `why` of this file.

@@ -14,7 +14,7 @@ using testing::HasSubstr;
 
 Imported read(std::string const& text) {
   Imported out;
-  SourceText const source{"dir/mine.csv", "mine.csv", text, ""};
+  SourceText const source{"dir/mine.csv", "mine.csv", text, {}};
   EXPECT_TRUE(is_sample_file(source));
   read_sample_file(source, out);
   return out;
