@@ -34,30 +34,20 @@ bool is_whole(std::string const& word) {
              std::string::npos;
 }
 
-// Which columns `count` words after type and redop are: root, columns per timing, timings.
+// Which columns the words after type and redop are: root, columns per timing, timings. Where the number of
+// words leaves two readings, time and algbw must agree in the right one.
 struct Layout {
   std::size_t root = 0, columns = 0, timings = 0;
 };
-std::optional<Layout> layout_of(std::vector<std::string> const& words, std::size_t at) {
-  switch (words.size() - at) {
-    case 3:
-      return Layout{0, 3, 1};
-    case 4:
-      // time algbw busbw #wrong, or root time algbw busbw: no time is -1, and times carry a point.
-      return is_whole(words[at]) ? Layout{1, 3, 1} : Layout{0, 4, 1};
-    case 5:
-      return Layout{1, 4, 1};
-    case 6:
-      return Layout{0, 3, 2};
-    case 7:
-      return Layout{1, 3, 2};
-    case 8:
-      return Layout{0, 4, 2};
-    case 9:
-      return Layout{1, 4, 2};
-    default:
-      return std::nullopt;
+std::vector<Layout> layouts_of(std::vector<std::string> const& words, std::size_t at) {
+  std::vector<Layout> fit;
+  bool const rooted = at < words.size() && words[at] == "-1";  // no time is negative
+  for (Layout const& l : {Layout{0, 3, 1}, Layout{0, 4, 1}, Layout{1, 3, 1}, Layout{1, 4, 1}, Layout{0, 3, 2},
+                          Layout{1, 3, 2}, Layout{0, 4, 2}, Layout{1, 4, 2}}) {
+    bool const root_fits = l.root == 1 ? at < words.size() && is_whole(words[at]) : !rooted;
+    if (root_fits && words.size() - at == l.root + l.columns * l.timings) fit.push_back(l);
   }
+  return fit;
 }
 
 // An empty error where it could be read.
@@ -73,7 +63,22 @@ std::string read_timing(std::vector<std::string> const& words, std::size_t at, s
     return fmt::format("{:.0f} bytes in {} us are {:.4g} GB/s, not {}", size, words[at], expected,
                        words[at + 1]);
   t = {*time, *algbw, *busbw, columns == 4 ? number(words[at + 3]).value_or(0) : 0};
-  return t.wrong > 0 ? "nccl-tests found wrong results" : "";
+  // Old versions print the largest relative error here.
+  return t.wrong >= 1 ? "nccl-tests found wrong results" : "";
+}
+
+std::string read_timings(std::vector<std::string> const& words, std::size_t at, Layout const& layout,
+                         NcclRow& row) {
+  row.root = layout.root == 1 ? number(words[at]) : std::nullopt;
+  row.in_place.reset();
+  at += layout.root;
+  std::string error = read_timing(words, at, layout.columns, row.size, row.out_of_place);
+  // Some collectives cannot run in place and print N/A there.
+  if (error.empty() && layout.timings == 2 && words[at + layout.columns] != "N/A") {
+    row.in_place.emplace();
+    error = read_timing(words, at + layout.columns, layout.columns, row.size, *row.in_place);
+  }
+  return error;
 }
 
 }  // namespace
@@ -118,30 +123,17 @@ NcclRowResult nccl_row(std::vector<std::string> const& words) {
   row.dtype = words[i + 2];
   std::size_t at = i + 3;
   if (at < words.size() && one_of_list(kRedops, words[at])) row.redop = words[at++];
-  auto const layout = layout_of(words, at);
-  if (!layout) {
-    result.error = fmt::format("{} columns after the element type: the row is cut off or joined with another",
-                               words.size() - i - 3);
-    return result;
-  }
-  if (layout->root > 0) {
-    if (!is_whole(words[at])) {
-      result.error = fmt::format("root '{}'", words[at]);
+  for (Layout const& layout : layouts_of(words, at)) {
+    std::string const error = read_timings(words, at, layout, row);
+    if (error.empty()) {
+      result.row = row;
       return result;
     }
-    row.root = number(words[at]);
-    ++at;
+    if (result.error.empty()) result.error = error;
   }
-  result.error = read_timing(words, at, layout->columns, row.size, row.out_of_place);
-  if (result.error.empty() && layout->timings == 2) {
-    NcclTiming in_place;
-    // Some collectives cannot run in place and print N/A there.
-    if (words[at + layout->columns] != "N/A") {
-      result.error = read_timing(words, at + layout->columns, layout->columns, row.size, in_place);
-      row.in_place = in_place;
-    }
-  }
-  if (result.error.empty()) result.row = row;
+  if (result.error.empty())
+    result.error = fmt::format("{} columns after the element type: the row is cut off or joined with another",
+                               words.size() - i - 3);
   return result;
 }
 
