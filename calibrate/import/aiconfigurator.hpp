@@ -5,7 +5,7 @@
 //   and window generation_attention_perf  attention_decode at context isl + step; variant: kernel and window
 //   moe_perf                   moe; variant: distribution of the tokens over the experts
 //   nccl_perf                  collectives on one node, message_size in elements; variant: nccl
-//   custom_allreduce_perf      all_reduce on one node; variant: kernel
+//   custom_allreduce_perf      all_reduce on one node; variant: backend ("vllm_graph", "vllm_eager")
 //   wideep_deepep_*_perf       ep_dispatch and ep_combine, microseconds, 8 GPUs a node; variant: mode, SMs
 //
 // num_key_value_heads 0 is num_heads. An attention row's dtype is that of its KV cache; rows with another

@@ -16,9 +16,10 @@ void read_collectives(SourceText const& source, std::string_view dtype_column, I
   while (row.next()) {
     Sample s;
     s.gpu = gpu_of(source, row);
-    s.operation = collective_named(row.text("op_name"));
+    s.operation = collective_operation(row.text("op_name"));
     s.dtype = dtype_named(row.text(dtype_column));
-    s.variant = row.text("kernel_source") == "NCCL" ? "nccl" : row.text("kernel_source");
+    s.variant = row.text("kernel_source") == "NCCL" ? "nccl" : row.text("backend");
+    if (s.variant.empty()) s.variant = row.text("kernel_source");
     double const element = bytes_of_dtype(s.dtype);
     if (element <= 0)
       row.problem(dtype_column, "'" + shown(row.text(dtype_column)) + "' is no element type",

@@ -4,7 +4,7 @@
 
 namespace rollcast {
 
-std::string collective_named(std::string_view text) {
+std::string collective_operation(std::string_view text) {
   if (text.ends_with("_perf")) text.remove_suffix(5);
   std::string letters;
   for (char const c : text) {

@@ -167,7 +167,7 @@ class LogReader {
       open_question("no telling which collective this table is", "name it with --collective");
       return;
     }
-    std::string const operation = collective_named(name);
+    std::string const operation = collective_operation(name);
     if (operation.empty()) {
       for (std::size_t i = 0; i < run_.rows.size(); ++i)
         skip(out_, source_, "no price for the collective " + name);
@@ -266,7 +266,7 @@ void read_nccl_tests_table(SourceText const& source, Imported& out) {
     if (s.gpu.empty())
       row.problem("gpu", "'" + shown(row.text("gpu")) + "' is no GPU of the catalog",
                   "correct or remove the row");
-    s.operation = collective_named(row.text("collective"));
+    s.operation = collective_operation(row.text("collective"));
     std::string const& algo = row.text("algo");
     s.variant = algo.empty() || algo == "default" ? "nccl" : "nccl " + algo;
     s.dtype = "fp32";

@@ -84,7 +84,7 @@ void read_vidur_network(SourceText const& source, Imported& out) {
   while (row.next()) {
     Sample s;
     s.gpu = gpu_of(source, row);
-    s.operation = collective_named(row.text("collective"));
+    s.operation = collective_operation(row.text("collective"));
     if (s.operation.empty()) {
       row.problem("collective", "'" + shown(row.text("collective")) + "' is no collective with a price",
                   "remove the row");
