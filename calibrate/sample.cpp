@@ -30,6 +30,7 @@ std::vector<Row> const& rows() {
       {"ep_dispatch", experts},
       {"ep_combine", experts},
       {"copy", {"bytes"}},
+      {"launch", {"kernels"}},
   };
   return table;
 }

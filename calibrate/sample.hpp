@@ -11,18 +11,21 @@
 namespace rollcast {
 
 // Dimensions by operation, in this order:
-//   gemm                m, n, k                                              y[m,n] = x[m,k] W[n,k]^T
-//   attention_prefill   batch, length, prefix, heads, kv_heads, head_dim     causal; prefix: tokens already
-//   cached attention_decode    batch, context, heads, kv_heads, head_dim            one new token per
-//   sequence attention_backward  batch, length, heads, kv_heads, head_dim             forward + backward
-//   where dtype says so moe                 tokens, hidden, intermediate, experts, top_k, tp, ep local expert
-//   MLP memory_pass         tokens, width                                        variant: norm, rope,
-//   activation, add, ... all_reduce, all_gather, reduce_scatter, broadcast, all_to_all, send_recv
-//                       bytes, ranks, nodes                                  bytes as models/prices.hpp
-//                       counts them
-//   ep_dispatch, ep_combine
-//                       tokens, hidden, experts, top_k, ranks, nodes         of one rank, expert parallel
-//   copy                bytes                                                variant: h2d, d2h, peer
+//   gemm                     m, n, k: y[m,n] = x[m,k] W[n,k]^T
+//   attention_prefill        batch, length, prefix, heads, kv_heads, head_dim; causal, prefix: cached tokens
+//   attention_decode         batch, context, heads, kv_heads, head_dim; one new token per sequence
+//   attention_backward       batch, length, heads, kv_heads, head_dim; with the forward where the variant
+//                            says "forward"
+//   moe                      tokens, hidden, intermediate, experts, top_k, tp, ep; local expert MLP
+//   memory_pass              tokens, width (elements that a token writes); variant: norm, rope, activation,
+//                            add, embedding, log_softmax, adam
+//   all_reduce, all_gather, reduce_scatter, broadcast, all_to_all, send_recv
+//                            bytes, ranks, nodes; bytes as models/prices.hpp counts them
+//   ep_dispatch, ep_combine  tokens (of a rank), hidden, experts, top_k, ranks, nodes; expert parallelism
+//   copy                     bytes; variant: h2d, d2h, peer
+//   launch                   kernels, empty ones in a row; variant: enqueue, stream, graph
+// A variant that ends in "sustained" was measured without pauses, minutes long; one that ends in "window N"
+// with a sliding window of N tokens.
 struct Sample {
   std::string gpu;  // catalog name
   std::string operation;

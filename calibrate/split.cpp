@@ -85,34 +85,34 @@ Held hold(Values const& values) {
   return held;
 }
 
-Split split_of(Sample const& s, Held const& held, SplitOptions const& options) {
+SampleSplit split_of(Sample const& s, Held const& held, SplitOptions const& options) {
   if (is_collective(s.operation) && options.held_ranks > 0 && dimension(s, "nodes") < 1.5 &&
       static_cast<int>(dimension(s, "ranks")) == options.held_ranks)
-    return Split::heldout_ranks;
+    return SampleSplit::heldout_ranks;
   std::string const by = swept(s.operation);
-  if (by.empty()) return holds_out(shape_key(s)) ? Split::heldout : Split::train;
+  if (by.empty()) return holds_out(shape_key(s)) ? SampleSplit::heldout : SampleSplit::train;
   bool const value = held.swept.at(dimension(s, by));
   bool const heads = is_attention(s.operation) && held.heads.at(heads_of(s));
-  if (heads) return value ? Split::heldout_both : Split::heldout_heads;
-  return value ? Split::heldout : Split::train;
+  if (heads) return value ? SampleSplit::heldout_both : SampleSplit::heldout_heads;
+  return value ? SampleSplit::heldout : SampleSplit::train;
 }
 
 }  // namespace
 
-std::string_view name_of(Split s) {
+std::string_view name_of(SampleSplit s) {
   switch (s) {
-    case Split::train:
+    case SampleSplit::train:
       return "train";
-    case Split::heldout:
+    case SampleSplit::heldout:
       return "heldout";
-    case Split::heldout_heads:
+    case SampleSplit::heldout_heads:
       return "heldout_heads";
-    case Split::heldout_both:
+    case SampleSplit::heldout_both:
       return "heldout_both";
-    case Split::heldout_ranks:
+    case SampleSplit::heldout_ranks:
       return "heldout_ranks";
   }
-  throw std::logic_error("no such Split");
+  throw std::logic_error("no such SampleSplit");
 }
 
 std::uint64_t hash_of(std::string_view text) {
@@ -133,7 +133,7 @@ std::string shape_key(Sample const& s) {
 
 bool holds_out(std::string_view key) { return !key.empty() && hash_of(key) % 5 == 0; }
 
-std::vector<Split> split_of(std::vector<Sample> const& samples, SplitOptions const& options) {
+std::vector<SampleSplit> split_of(std::vector<Sample> const& samples, SplitOptions const& options) {
   std::map<Table, Values> values;
   for (Sample const& s : samples) {
     std::string const by = swept(s.operation);
@@ -145,7 +145,7 @@ std::vector<Split> split_of(std::vector<Sample> const& samples, SplitOptions con
   std::map<Table, Held> held;
   for (auto const& [table, v] : values) held[table] = hold(v);
   Held const none;
-  std::vector<Split> splits;
+  std::vector<SampleSplit> splits;
   splits.reserve(samples.size());
   for (Sample const& s : samples) {
     splits.push_back(split_of(s, swept(s.operation).empty() ? none : held.at(table_of(s)), options));
@@ -154,10 +154,10 @@ std::vector<Split> split_of(std::vector<Sample> const& samples, SplitOptions con
 }
 
 std::vector<Sample> train_samples(std::vector<Sample> const& samples, SplitOptions const& options) {
-  std::vector<Split> const splits = split_of(samples, options);
+  std::vector<SampleSplit> const splits = split_of(samples, options);
   std::vector<Sample> kept;
   for (std::size_t i = 0; i < samples.size(); ++i) {
-    if (splits[i] == Split::train) kept.push_back(samples[i]);
+    if (splits[i] == SampleSplit::train) kept.push_back(samples[i]);
   }
   return kept;
 }

@@ -23,14 +23,14 @@
 
 namespace rollcast {
 
-enum class Split {
+enum class SampleSplit {
   train,
   heldout,        // a whole shape, or every other context, length or message size
   heldout_heads,  // attention: the head configuration is held out, the context or length is not
   heldout_both,   // attention: both are
   heldout_ranks,  // collectives of the rank count that was asked to be held out, all sizes
 };
-std::string_view name_of(Split s);
+std::string_view name_of(SampleSplit s);
 
 // FNV-1a, 64 bit.
 std::uint64_t hash_of(std::string_view text);
@@ -46,7 +46,7 @@ struct SplitOptions {
 };
 
 // One entry per sample.
-std::vector<Split> split_of(std::vector<Sample> const& samples, SplitOptions const& options = {});
+std::vector<SampleSplit> split_of(std::vector<Sample> const& samples, SplitOptions const& options = {});
 
 // The samples that a fit may see.
 std::vector<Sample> train_samples(std::vector<Sample> const& samples, SplitOptions const& options = {});

@@ -1,12 +1,14 @@
 // Tables of NVIDIA's aiconfigurator: <gpu>/.../<framework>/<version>/<operation>_perf.csv, times in ms.
 //
 //   gemm_perf                  gemm; variant: kernel
-//   context_attention_perf     attention_prefill: isl new tokens after `step` cached ones; variant: kernel
-//   and window generation_attention_perf  attention_decode at context isl + step; variant: kernel and window
+//   context_attention_perf     attention_prefill, isl new tokens after `step` cached ones; variant: kernel
+//   generation_attention_perf  attention_decode at context isl + step; variant: kernel
 //   moe_perf                   moe; variant: distribution of the tokens over the experts
 //   nccl_perf                  collectives on one node, message_size in elements; variant: nccl
 //   custom_allreduce_perf      all_reduce on one node; variant: backend ("vllm_graph", "vllm_eager")
-//   wideep_deepep_*_perf       ep_dispatch and ep_combine, microseconds, 8 GPUs a node; variant: mode, SMs
+//   wideep_deepep_*_perf       ep_dispatch and ep_combine, us, 8 GPUs a node; variant: mode and SMs
+//
+// A window_size above 0 ends the kernel's name: "fa3 window 128".
 //
 // num_key_value_heads 0 is num_heads. An attention row's dtype is that of its KV cache; rows with another
 // type of the queries than bf16 are skipped. A kernel that is a number is looked up in the KERNELS.csv of the

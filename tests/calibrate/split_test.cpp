@@ -36,13 +36,13 @@ TEST(Split, APairIsHeldOutForEveryM) {
   for (double n = 128; n <= 128 * 40; n += 128) {
     for (double const m : {1.0, 64.0, 4096.0}) samples.push_back(sample("gemm", {m, n, 4096}));
   }
-  std::vector<Split> const splits = split_of(samples);
+  std::vector<SampleSplit> const splits = split_of(samples);
   int held = 0;
   for (std::size_t i = 0; i < samples.size(); i += 3) {
     EXPECT_EQ(splits[i], splits[i + 1]);
     EXPECT_EQ(splits[i], splits[i + 2]);
     bool const by_hash = hash_of(shape_key(samples[i])) % 5 == 0;
-    EXPECT_EQ(splits[i] == Split::heldout, by_hash);
+    EXPECT_EQ(splits[i] == SampleSplit::heldout, by_hash);
     held += by_hash ? 1 : 0;
   }
   EXPECT_GT(held, 0);
@@ -56,8 +56,8 @@ TEST(Split, EveryOtherMessageSizeOfATable) {
   Sample other = sample("all_reduce", {2, 8, 1});
   other.version = "another";
   samples.push_back(other);
-  std::vector<Split> const expected = {Split::heldout, Split::train,   Split::train,
-                                       Split::heldout, Split::heldout, Split::train};
+  std::vector<SampleSplit> const expected = {SampleSplit::heldout, SampleSplit::train,   SampleSplit::train,
+                                             SampleSplit::heldout, SampleSplit::heldout, SampleSplit::train};
   EXPECT_EQ(split_of(samples), expected);
   EXPECT_EQ(train_samples(samples).size(), 3U);
 }
@@ -65,8 +65,8 @@ TEST(Split, EveryOtherMessageSizeOfATable) {
 TEST(Split, ARankCountIsHeldOutAsAWhole) {
   std::vector<Sample> const samples = {sample("all_gather", {64, 4, 1}), sample("all_gather", {128, 4, 1}),
                                        sample("all_gather", {64, 8, 1}), sample("all_gather", {64, 4, 2})};
-  std::vector<Split> const expected = {Split::heldout_ranks, Split::heldout_ranks, Split::train,
-                                       Split::train};
+  std::vector<SampleSplit> const expected = {SampleSplit::heldout_ranks, SampleSplit::heldout_ranks,
+                                             SampleSplit::train, SampleSplit::train};
   EXPECT_EQ(split_of(samples, {4}), expected);
 }
 
@@ -80,7 +80,7 @@ TEST(Split, OnlyInteriorHeadConfigurationsAreHeldOut) {
         samples.push_back(sample("attention_decode", {4, context, h, kv, 128}));
     }
   }
-  std::vector<Split> const splits = split_of(samples);
+  std::vector<SampleSplit> const splits = split_of(samples);
   for (std::size_t i = 0; i < samples.size(); ++i) {
     double const h = samples[i].shape[2], kv = samples[i].shape[3];
     bool const interior = h >= 4 && h <= 32 && kv >= 2 && kv < std::min(h, 8.0);
@@ -89,15 +89,15 @@ TEST(Split, OnlyInteriorHeadConfigurationsAreHeldOut) {
                                           5 ==
                                       0;
     bool const odd = samples[i].shape[1] > 20;
-    Split const expected =
-        held ? (odd ? Split::heldout_both : Split::heldout_heads) : (odd ? Split::heldout : Split::train);
+    SampleSplit const expected = held ? (odd ? SampleSplit::heldout_both : SampleSplit::heldout_heads)
+                                      : (odd ? SampleSplit::heldout : SampleSplit::train);
     EXPECT_EQ(splits[i], expected) << h << ' ' << kv;
   }
 }
 
 TEST(Split, EverythingElseIsTrain) {
   EXPECT_EQ(split_of({sample("copy", {1e6}), sample("memory_pass", {64, 4096})}),
-            (std::vector<Split>{Split::train, Split::train}));
+            (std::vector<SampleSplit>{SampleSplit::train, SampleSplit::train}));
 }
 
 }  // namespace
