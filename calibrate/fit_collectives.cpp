@@ -51,7 +51,7 @@ std::optional<SeriesKey> key_of(Sample const& s) {
 Series series_of(std::vector<Sample> const& samples) {
   Series out;
   for (Sample const& s : samples) {
-    if (auto const k = key_of(s)) out[*k][s.source].push_back({s.shape[0], s.seconds.value});
+    if (auto const k = key_of(s)) out[*k][campaign_of(s)].push_back({s.shape[0], s.seconds.value});
   }
   return out;
 }

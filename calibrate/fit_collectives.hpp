@@ -2,8 +2,8 @@
 //
 // Samples (sample.hpp): shape {bytes, ranks, nodes}, bytes as models/prices.hpp counts them. On several nodes
 // `variant` is the catalog name of the fabric; another text or none means the usual fabric of the GPU's node.
-// `source` tells measuring campaigns apart: a file, and for a file of several tables also the table
-// ("nccl_tests/tables.csv T06b").
+// `source` and `version` tell measuring campaigns apart: a file, and for a file of several tables also the
+// table ("nccl_tests/tables.csv T06b").
 //
 // A series is (GPU, fabric, collective, ranks, nodes). int8 rows are left out: integer all-reduces run
 // without NVLS on Hopper.

@@ -26,7 +26,8 @@ Series series_of(std::vector<Sample> const& samples) {
         !(s.seconds.value > 0))
       continue;
     if (s.shape.size() > 2 && s.shape[2] > 1) continue;
-    out[{s.gpu, s.variant, static_cast<int>(s.shape[1])}][s.source].push_back({s.shape[0], s.seconds.value});
+    out[{s.gpu, s.variant, static_cast<int>(s.shape[1])}][campaign_of(s)].push_back(
+        {s.shape[0], s.seconds.value});
   }
   return out;
 }

@@ -14,6 +14,10 @@ double lower_median(std::vector<double> v) {
 
 }  // namespace
 
+std::string campaign_of(Sample const& s) {
+  return s.version.empty() ? s.source : s.source + "; " + s.version;
+}
+
 double quantile(std::vector<double> v, double q) {
   std::sort(v.begin(), v.end());
   double const x = q * static_cast<double>(v.size() - 1);

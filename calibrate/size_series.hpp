@@ -6,9 +6,14 @@
 #include <utility>
 #include <vector>
 
+#include "calibrate/sample.hpp"
+
 namespace rollcast {
 
 using SizeRows = std::vector<std::pair<double, double>>;  // size, seconds
+
+// What tells measuring campaigns apart: source and software, "FILE; NCCL 2.29.2".
+std::string campaign_of(Sample const& s);
 
 // Linear between order statistics; v is not empty.
 double quantile(std::vector<double> v, double q);

@@ -19,7 +19,7 @@ std::vector<std::string_view> split_words(std::string_view line) {
 
 }  // namespace
 
-std::vector<CalibrationLine> calibration_lines(std::string_view text, std::string_view keyword) {
+std::vector<CalibrationLine> calibration_lines(std::string_view text) {
   std::vector<CalibrationLine> out;
   for (int number = 1; !text.empty(); ++number) {
     auto const end = std::min(text.find('\n'), text.size());
@@ -33,7 +33,15 @@ std::vector<CalibrationLine> calibration_lines(std::string_view text, std::strin
       line = line.substr(0, hash);
     }
     l.words = split_words(line);
-    if (!l.words.empty() && l.words.front() == keyword) out.push_back(std::move(l));
+    if (!l.words.empty()) out.push_back(std::move(l));
+  }
+  return out;
+}
+
+std::vector<CalibrationLine> calibration_lines(std::string_view text, std::string_view keyword) {
+  std::vector<CalibrationLine> out;
+  for (CalibrationLine& l : calibration_lines(text)) {
+    if (l.words.front() == keyword) out.push_back(std::move(l));
   }
   return out;
 }

@@ -14,6 +14,9 @@ struct CalibrationLine {
   std::string source;  // after " # "
 };
 
+// The lines that have words.
+std::vector<CalibrationLine> calibration_lines(std::string_view text);
+
 // The lines whose first word is `keyword`.
 std::vector<CalibrationLine> calibration_lines(std::string_view text, std::string_view keyword);
 

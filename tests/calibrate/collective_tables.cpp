@@ -1,4 +1,4 @@
-#include "collective_tables.hpp"
+#include "tests/calibrate/collective_tables.hpp"
 
 #include <fstream>
 #include <map>
@@ -76,6 +76,9 @@ std::vector<Sample> nccl_perf_samples() {
       std::string const name = field(r, "op_name");
       out.push_back(make(gpu, name == "alltoall" ? "all_to_all" : name, "", 2 * number(r, "message_size"),
                          std::stoi(field(r, "num_gpus")), 1, number(r, "latency") * 1e-3, path));
+      // The folder is not the version: the file of "2.27.3" for H100 was run with 2.29.2.
+      std::string const version = field(r, "version");
+      out.back().version = "NCCL " + (version.empty() ? "2.23" : version);
     }
   }
   return out;
@@ -95,6 +98,7 @@ std::vector<Sample> nccl_tests_samples() {
     out.push_back(make(h100 ? "h100-sxm" : "a100-sxm-80gb", operation, f == fabric.end() ? "" : f->second,
                        number(r, "size_B"), std::stoi(field(r, "nranks")), std::stoi(field(r, "nodes")),
                        number(r, "time_us") * 1e-6, "nccl_tests/tables.csv " + table));
+    if (!field(r, "nccl").empty()) out.back().version = "NCCL " + field(r, "nccl");
   }
   return out;
 }
@@ -107,8 +111,9 @@ std::vector<Sample> send_recv_samples() {
     for (CsvRow const& r : read_csv(shared_data() + path)) {
       int const nodes = field(r, "devices_per_node") == "2" ? 1 : 2;
       if (nodes == 2 && gpu != "h100-sxm") continue;
+      std::string const source = nodes == 1 ? path : path + ", fabric not stated, taken as 8 x 400 Gb/s";
       out.push_back(make(gpu, "send_recv", "", number(r, "size"), 2, nodes,
-                         number(r, "time_stats.send_recv.median") * 1e-3, path));
+                         number(r, "time_stats.send_recv.median") * 1e-3, source));
     }
   }
   return out;
@@ -121,8 +126,8 @@ std::vector<Sample> nic_ratio_samples() {
     double const bytes = std::stod(r[0].second), share = std::stod(r[2].second);
     double const seconds = bytes * 15 / 16 / (share * 200e9);
     for (char const* operation : {"all_gather", "reduce_scatter"})
-      out.push_back(
-          make("a100-sxm-80gb", operation, "ib-200g", bytes, 16, 2, seconds, "simai/ratio/nic_ratio.csv"));
+      out.push_back(make("a100-sxm-80gb", operation, "ib-200g", bytes, 16, 2, seconds,
+                         "simai/ratio/nic_ratio.csv, shares of an assumed 8 x 200 Gb/s"));
   }
   return out;
 }
@@ -135,9 +140,11 @@ std::vector<Sample> custom_all_reduce_samples() {
         {"h100-sxm", "h100_sxm/comm/vllm/0.14.0"},
         {"h100-sxm", "h100_sxm/comm/vllm/0.24.0"}}) {
     std::string const path = "aiconfigurator/" + file + "/custom_allreduce_perf.csv";
-    for (CsvRow const& r : read_csv(shared_data() + path))
+    for (CsvRow const& r : read_csv(shared_data() + path)) {
       out.push_back(make(gpu, "all_reduce", field(r, "backend"), 2 * number(r, "message_size"),
                          std::stoi(field(r, "num_gpus")), 1, number(r, "latency") * 1e-3, path));
+      out.back().version = field(r, "framework") + " " + field(r, "version");
+    }
   }
   return out;
 }
