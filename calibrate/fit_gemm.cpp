@@ -85,14 +85,14 @@ class Exponents {
 
 }  // namespace
 
-Residuals gemm_residuals(GemmPrices const& prices, Gpu const& gpu, GemmKind kind,
-                         std::vector<Sample> const& samples) {
+std::vector<double> gemm_errors(GemmPrices const& prices, Gpu const& gpu, GemmKind kind,
+                                std::vector<Sample> const& samples) {
   std::vector<double> errors;
   for (Sample const& s : samples) {
     if (!is_one(s, gpu, kind)) continue;
     errors.push_back(relative_error(prices.at(s.shape[0], s.shape[1], s.shape[2]).value, s.seconds.value));
   }
-  return residuals_of(std::move(errors));
+  return errors;
 }
 
 GemmFit fit_gemm(Gpu const& gpu, GemmKind kind, std::vector<Sample> const& train,
@@ -123,7 +123,7 @@ GemmFit fit_gemm(Gpu const& gpu, GemmKind kind, std::vector<Sample> const& train
     t.below[axis] = exponents.below(axis);
     t.above[axis] = exponents.above(axis);
   }
-  fit.held_out = gemm_residuals(GemmPrices(t, gpu), gpu, kind, held_out);
+  fit.held_out = residuals_of(gemm_errors(GemmPrices(t, gpu), gpu, kind, held_out));
   return fit;
 }
 

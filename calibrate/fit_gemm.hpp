@@ -23,7 +23,8 @@ struct GemmFit {
 GemmFit fit_gemm(Gpu const& gpu, GemmKind kind, std::vector<Sample> const& train,
                  std::vector<Sample> const& held_out);
 
-Residuals gemm_residuals(GemmPrices const& prices, Gpu const& gpu, GemmKind kind,
-                         std::vector<Sample> const& samples);
+// |price / measured - 1| of the samples of this kind and GPU.
+std::vector<double> gemm_errors(GemmPrices const& prices, Gpu const& gpu, GemmKind kind,
+                                std::vector<Sample> const& samples);
 
 }  // namespace rollcast

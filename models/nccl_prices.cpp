@@ -34,13 +34,14 @@ Gpu gpu_called(std::string const& name) {
   return g;
 }
 
+bool has_nvls(NcclGeneration g) { return nccl_limits(g).nvls_efficiency > 0; }
+
+// Latencies differ by half between generations without and with NVLS, more than between collectives.
 int gpu_distance(Gpu const& wanted, std::string const& have) {
   if (wanted.name == have) return 0;
   NcclGeneration const a = nccl_generation(wanted), b = nccl_generation(gpu_called(have));
   if (a == b) return 1;
-  bool const both_nvls = nccl_limits(a).nvls_efficiency > 0 && nccl_limits(b).nvls_efficiency > 0;
-  bool const neither = nccl_limits(a).nvls_efficiency <= 0 && nccl_limits(b).nvls_efficiency <= 0;
-  return both_nvls || neither ? 3 : 4;
+  return has_nvls(a) == has_nvls(b) ? 2 : 10;
 }
 
 int fabric_distance(Fabric const& wanted, std::string const& have) {

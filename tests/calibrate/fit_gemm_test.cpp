@@ -116,11 +116,11 @@ TEST_P(MeasuredGemm, PredictsHeldOutPairs) {
   Parsed<GemmTable> const read = gemm_table_from(text);
   ASSERT_TRUE(read.value) << read.error;
   GemmPrices const prices(*read.value, gpu);
-  Residuals const rounded = gemm_residuals(prices, gpu, c.kind, all.held_out);
+  Residuals const rounded = residuals_of(gemm_errors(prices, gpu, c.kind, all.held_out));
   EXPECT_LE(rounded.median, c.median);
   EXPECT_LE(rounded.p90, c.p90);
   // What the table holds comes back: only making it ascending moves it.
-  EXPECT_LE(gemm_residuals(prices, gpu, c.kind, all.train).median, 0.005);
+  EXPECT_LE(residuals_of(gemm_errors(prices, gpu, c.kind, all.train)).median, 0.005);
 }
 
 INSTANTIATE_TEST_SUITE_P(Tables, MeasuredGemm,
