@@ -1,6 +1,7 @@
 // One measured point of one operation, from any source.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,28 +11,43 @@
 namespace rollcast {
 
 // Dimensions by operation, in this order:
-//   gemm                m, n, k                                              y[m,n] = x[m,k] W[n,k]^T
-//   attention_prefill   batch, length, prefix, heads, kv_heads, head_dim     causal; prefix: tokens already
-//   cached attention_decode    batch, context, heads, kv_heads, head_dim            one new token per
-//   sequence attention_backward  batch, length, heads, kv_heads, head_dim             forward + backward
-//   where dtype says so moe                 tokens, hidden, intermediate, experts, top_k, tp, ep local expert
-//   MLP memory_pass         tokens, width                                        variant: norm, rope,
-//   activation, add, ... all_reduce, all_gather, reduce_scatter, broadcast, all_to_all, send_recv
-//                       bytes, ranks, nodes                                  bytes as models/prices.hpp
-//                       counts them
-//   copy                bytes                                                variant: h2d, d2h, peer
+//   gemm                     m, n, k: y[m,n] = x[m,k] W[n,k]^T
+//   attention_prefill        batch, length, prefix, heads, kv_heads, head_dim; causal, prefix: cached tokens
+//   attention_decode         batch, context, heads, kv_heads, head_dim; one new token per sequence
+//   attention_backward       batch, length, heads, kv_heads, head_dim; with the forward where the variant
+//                            says "forward"
+//   moe                      tokens, hidden, intermediate, experts, top_k, tp, ep; local expert MLP
+//   memory_pass              tokens, width (elements that a token writes); variant: norm, rope, activation,
+//                            add, embedding, log_softmax, adam
+//   all_reduce, all_gather, reduce_scatter, broadcast, all_to_all, send_recv
+//                            bytes, ranks, nodes; bytes as models/prices.hpp counts them
+//   ep_dispatch, ep_combine  tokens (of a rank), hidden, experts, top_k, ranks, nodes; expert parallelism
+//   copy                     bytes; variant: h2d, d2h, peer
+//   launch                   kernels, empty ones in a row; variant: enqueue, stream, graph
+// A variant that ends in "sustained" was measured without pauses, minutes long; one that ends in "window N"
+// with a sliding window of N tokens.
 struct Sample {
   std::string gpu;  // catalog name
   std::string operation;
   std::string variant;  // kernel or distribution, "" where there is one only
-  std::string dtype;    // bf16, fp8, fp8_block, int8, fp32
+  std::string dtype;    // bf16, fp8, fp8_block, int8, fp16, fp32; of the KV cache for attention
   std::vector<double> shape;
   Seconds seconds;
   std::string source;   // file or log it comes from, relative
   std::string version;  // software
+  std::string fabric;   // catalog name, of a collective on several nodes; "" where it is not known
+  double spread = 0;    // (p90 - p10) / median of the repeats; 0: not known
 };
 
 // Names of the dimensions of an operation; empty for one that is not known.
 std::vector<std::string> dimensions_of(std::string const& operation);
+
+// Every operation, in the order above.
+std::vector<std::string> const& operations();
+
+bool is_collective(std::string const& operation);
+
+// The dimension by name; std::logic_error where the operation has none of that name.
+double dimension(Sample const& s, std::string const& name);
 
 }  // namespace rollcast

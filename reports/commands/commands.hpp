@@ -1,5 +1,6 @@
 // The commands of the program, one file each. Each function adds one verb to the command line; when the verb
-// runs it sets exit_code (0: forecast made, 2: bad input, 3: an outcome named by --fail-on).
+// runs it sets exit_code (0: forecast made, 2: bad input, 3: an outcome named by --fail-on; of calibrate
+// check 1: failed).
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -10,6 +11,7 @@ void add_run_command(CLI::App& app, int& exit_code);
 void add_report_command(CLI::App& app, int& exit_code);
 void add_memory_command(CLI::App& app, int& exit_code);
 void add_catalog_command(CLI::App& app, int& exit_code);
+void add_calibrate_command(CLI::App& app, int& exit_code);
 void add_schema_command(CLI::App& app, int& exit_code);
 
 }  // namespace rollcast

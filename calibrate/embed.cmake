@@ -1,0 +1,15 @@
+# cmake -DOUTPUT=file.cpp -DPROFILES=a.yaml;b.yaml -P embed.cmake
+# Writes the texts as string literals; they are read when a profile is asked for.
+set(code "#include \"calibrate/embedded_profiles.hpp\"\n\nnamespace rollcast {\n\n")
+string(APPEND code "std::vector<EmbeddedProfile> const& embedded_profiles() {\n")
+string(APPEND code "  static std::vector<EmbeddedProfile> const all = {\n")
+file(WRITE ${OUTPUT}.new "${code}")
+foreach(profile IN LISTS PROFILES)
+  get_filename_component(name ${profile} NAME_WE)
+  file(READ ${profile} text)
+  file(APPEND ${OUTPUT}.new "      {\"${name}\", R\"rollcast_profile(")
+  file(APPEND ${OUTPUT}.new "${text}")
+  file(APPEND ${OUTPUT}.new ")rollcast_profile\"},\n")
+endforeach()
+file(APPEND ${OUTPUT}.new "  };\n  return all;\n}\n\n}  // namespace rollcast\n")
+file(RENAME ${OUTPUT}.new ${OUTPUT})

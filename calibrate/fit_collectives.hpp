@@ -1,0 +1,66 @@
+// Measured collectives to an NcclCalibration, and what the calibration makes of measured rows.
+//
+// Samples (sample.hpp): shape {bytes, ranks, nodes}, bytes as models/prices.hpp counts them. On several nodes
+// `variant` is the catalog name of the fabric; another text or none means the usual fabric of the GPU's node.
+// `source` and `version` tell measuring campaigns apart: a file, and for a file of several tables also the
+// table ("nccl_tests/tables.csv T06b").
+//
+// A series is (GPU, fabric, collective, ranks, nodes). int8 rows are left out: integer all-reduces run
+// without NVLS on Hopper.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "calibrate/sample.hpp"
+#include "models/nccl_prices.hpp"
+
+namespace rollcast {
+
+// Which rows a fit sees. The message sizes of a series are ordered; even places train, odd are held out.
+enum class CollectiveSplit {
+  all,
+  sizes,            // even sizes
+  without_4_ranks,  // even sizes of the other rank counts of a node; held out: every row of 4 ranks on one
+                    // node
+  without_8_ranks,
+};
+std::string_view name_of(CollectiveSplit s);
+
+// Of each series the source with the most rows is fitted (the last of equals, by name); other sources are
+// other clusters. A series needs four trained sizes. Per size the median over rows; the medians are made
+// non-decreasing in bytes (pooled adjacent violators); a knot per half octave. A GPU that the catalog does
+// not know is skipped.
+NcclCalibration fit_collectives(std::vector<Sample> const& samples, CollectiveSplit split);
+
+enum class CollectiveRows {
+  trained,        // rows that the fit of this split saw
+  held_out,       // rows of the same source that it did not see
+  other_cluster,  // rows of other sources
+};
+std::string_view name_of(CollectiveRows r);
+
+struct CollectiveResidual {
+  std::string gpu;
+  std::string fabric;  // "" on one node
+  std::string collective;
+  int ranks = 0;
+  int nodes = 1;
+  std::string split;   // "sizes, held out"
+  std::string source;  // of the rows
+  int rows = 0;
+  double median = 0;  // of |priced / measured - 1|
+  double p90 = 0;
+};
+
+// By series and source, in that order; rows below `least` bytes are left out.
+std::vector<CollectiveResidual> check_collectives(NcclCalibration const& calibration,
+                                                  std::vector<Sample> const& samples, CollectiveSplit split,
+                                                  CollectiveRows rows, Bytes least = Bytes(0));
+
+// All of it as one line: collective "all", ranks and nodes 0.
+CollectiveResidual check_all_collectives(NcclCalibration const& calibration,
+                                         std::vector<Sample> const& samples, CollectiveSplit split,
+                                         CollectiveRows rows, Bytes least = Bytes(0));
+
+}  // namespace rollcast

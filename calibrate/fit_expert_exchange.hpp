@@ -1,0 +1,38 @@
+// Measured DeepEP dispatch and combine to an ExchangeCalibration.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/expert_exchange.hpp"
+
+namespace rollcast {
+
+struct ExchangeSample {
+  std::string gpu;
+  ExpertExchange exchange;
+  Seconds seconds;
+  std::string source;
+};
+
+// alpha and share of each (GPU, mode, direction, one node or several): least squares of the relative error
+// over the median times by size (bytes of a GPU). even_sizes: only every other size.
+// A GPU that the catalog does not know is skipped.
+ExchangeCalibration fit_expert_exchange(std::vector<ExchangeSample> const& samples, bool even_sizes);
+
+struct ExchangeResidual {
+  std::string gpu;
+  std::string mode;
+  std::string direction;
+  int nodes = 1;
+  int rows = 0;
+  double median = 0;  // of |priced / measured - 1|
+  double p90 = 0;
+};
+
+// held_out: only the sizes that a fit of even sizes does not see.
+std::vector<ExchangeResidual> check_expert_exchange(ExchangeCalibration const& calibration,
+                                                    std::vector<ExchangeSample> const& samples,
+                                                    bool held_out);
+
+}  // namespace rollcast

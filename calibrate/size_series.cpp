@@ -1,0 +1,79 @@
+#include "calibrate/size_series.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace rollcast {
+namespace {
+
+double lower_median(std::vector<double> v) {
+  auto const middle = v.begin() + static_cast<std::ptrdiff_t>((v.size() - 1) / 2);
+  std::nth_element(v.begin(), middle, v.end());
+  return *middle;
+}
+
+}  // namespace
+
+std::string campaign_of(Sample const& s) {
+  return s.version.empty() ? s.source : s.source + "; " + s.version;
+}
+
+double quantile(std::vector<double> v, double q) {
+  std::sort(v.begin(), v.end());
+  double const x = q * static_cast<double>(v.size() - 1);
+  auto const i = static_cast<std::size_t>(x);
+  if (i + 1 >= v.size()) return v.back();
+  return v[i] + (v[i + 1] - v[i]) * (x - static_cast<double>(i));
+}
+
+std::vector<double> sizes_of(SizeRows const& rows) {
+  std::vector<double> sizes;
+  for (auto const& r : rows) sizes.push_back(r.first);
+  std::sort(sizes.begin(), sizes.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end(), [](double a, double b) { return !(a < b); }),
+              sizes.end());
+  return sizes;
+}
+
+bool is_even_size(std::vector<double> const& sizes, double size) {
+  return (std::lower_bound(sizes.begin(), sizes.end(), size) - sizes.begin()) % 2 == 0;
+}
+
+SizeRows smooth(SizeRows const& rows) {
+  std::map<double, std::vector<double>> by_size;
+  for (auto const& [size, seconds] : rows) by_size[size].push_back(seconds);
+  struct Block {
+    std::vector<double> times;  // one of each size
+    double level;
+  };
+  std::vector<Block> blocks;
+  for (auto const& [size, times] : by_size) {
+    double const time = lower_median(times);
+    blocks.push_back({{time}, time});
+    while (blocks.size() > 1 && blocks.back().level < blocks[blocks.size() - 2].level) {
+      Block const b = std::move(blocks.back());
+      blocks.pop_back();
+      Block& a = blocks.back();
+      a.times.insert(a.times.end(), b.times.begin(), b.times.end());
+      a.level = lower_median(a.times);
+    }
+  }
+  SizeRows out;
+  auto size = by_size.begin();
+  for (Block const& b : blocks) {
+    for (std::size_t i = 0; i < b.times.size(); ++i) out.push_back({(size++)->first, b.level});
+  }
+  return out;
+}
+
+std::string const& fitted_source(std::map<std::string, SizeRows> const& sources) {
+  auto best = sources.begin();
+  for (auto i = sources.begin(); i != sources.end(); ++i) {
+    if (i->second.size() >= best->second.size()) best = i;
+  }
+  return best->first;
+}
+
+double rounded(double v, double scale) { return std::round(v * scale) / scale; }
+
+}  // namespace rollcast

@@ -1,0 +1,36 @@
+// Measured times over message sizes: what the fits of collectives share.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "calibrate/sample.hpp"
+
+namespace rollcast {
+
+using SizeRows = std::vector<std::pair<double, double>>;  // size, seconds
+
+// What tells measuring campaigns apart: source and software, "FILE; NCCL 2.29.2".
+std::string campaign_of(Sample const& s);
+
+// Linear between order statistics; v is not empty.
+double quantile(std::vector<double> v, double q);
+
+// Distinct sizes, ascending.
+std::vector<double> sizes_of(SizeRows const& rows);
+
+// The place of a size among `sizes` (which has it) is even: the half that trains.
+bool is_even_size(std::vector<double> const& sizes, double size);
+
+// Median time of each size, then made non-decreasing: sizes whose times fall are pooled and get their median
+// (pooled adjacent violators). Lower medians: a disturbed measurement is too long, never too short.
+SizeRows smooth(SizeRows const& rows);
+
+// The campaign of a series that is fitted: most rows, of equals the last by name (the newer version).
+std::string const& fitted_source(std::map<std::string, SizeRows> const& sources);
+
+double rounded(double v, double scale);  // to 1 / scale
+
+}  // namespace rollcast

@@ -1,0 +1,86 @@
+// NCCL's own price times what measured tables say of it.
+//
+// A correction is the measured time over NCCL's own price at the message sizes of one series (GPU, fabric,
+// collective, ranks, nodes): log of the ratio, linear in log2 of the bytes between knots, constant outside.
+// - One node: the sizes of a series of n ranks are compared at equal bytes / sqrt(n) / ring speed (the rule
+// of
+//   three that let 2 and 8 ranks tell 4 best); between rank counts the log ratio is linear in log2(n);
+//   outside it goes on at half the slope for at most one doubling.
+// - Several nodes: the correction of two nodes holds for all, at equal bytes / NIC speed.
+// - A series of another collective, fabric or GPU stands in where there is none; Evidence says so. Over PCIe
+//   on one node nothing is corrected: no table has such a node.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/nccl.hpp"
+
+namespace rollcast {
+
+struct CorrectionKnot {
+  double octave = 0;     // log2(bytes)
+  double log_ratio = 0;  // log(measured / NCCL's own price)
+};
+
+struct NcclCorrection {
+  std::string gpu;     // catalog names
+  std::string fabric;  // "" on one node
+  CollectiveKind kind = CollectiveKind::all_reduce;
+  int ranks = 0;
+  int nodes = 1;
+  BytesPerSecond speed;               // NcclTopology::intra on one node, inter on several
+  std::vector<CorrectionKnot> knots;  // octaves ascending, at least one
+  std::string source;
+};
+
+struct NcclCalibration {
+  std::vector<NcclCorrection> corrections;
+};
+
+enum class Evidence {
+  measured,    // a series of this GPU, fabric and collective; on several nodes: of this many
+  derived,     // of another GPU of a measured kind of fabric, or of other rank counts
+  unmeasured,  // NCCL's model alone, or a correction of another collective, or more than two nodes
+};
+std::string_view name_of(Evidence e);
+
+// Seconds over bytes for one group, ready to be read many times: on half octaves from 8 B to 64 GiB, linear
+// in bytes between, never falling.
+struct CollectiveCurve {
+  double volume = 0;            // bytes_per_link of each byte
+  std::vector<double> seconds;  // empty: a group of one, costs nothing
+  Evidence evidence = Evidence::unmeasured;
+  std::string source;
+};
+
+// More nodes at the same ranks per node are never cheaper: a group on several nodes costs at least what its
+// ranks of one node would alone, and what two nodes would.
+CollectiveCurve collective_curve(NcclCalibration const& calibration, ClusterSpec const& c,
+                                 CollectiveKind kind, Group g);
+
+// total() is the curve's time. alpha is the time of the smallest message, at most 0.99 of the total; the rest
+// is bytes_per_link (collective_price's volume) over an effective bandwidth, which for NVLS may lie above the
+// link's own: it moves less than a ring does.
+CollectivePrice price(CollectiveCurve const& curve, Bytes bytes);
+
+CollectivePrice nccl_price(NcclCalibration const& calibration, ClusterSpec const& c, CollectiveKind kind,
+                           Group g, Bytes bytes);
+
+// Compact text, one line per correction:
+//   nccl GPU FABRIC|node COLLECTIVE RANKS NODES GB/s OCTAVE:LOG_RATIO ... # SOURCE
+// Octaves with two, log ratios with three decimals; reading gives back what was written from such values.
+std::string to_text(NcclCalibration const& calibration);
+
+struct NcclCalibrationText {
+  std::optional<NcclCalibration> value;
+  std::string error;  // "line 3: ...", when value is not set
+};
+// Lines that do not start with "nccl" are left to other readers.
+NcclCalibrationText nccl_calibration_from_text(std::string_view text);
+
+std::optional<CollectiveKind> collective_named(std::string_view name);
+
+}  // namespace rollcast

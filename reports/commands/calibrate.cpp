@@ -1,0 +1,194 @@
+// rollcast calibrate import DIR|FILE... --out samples.csv
+// rollcast calibrate check --samples DIR [--profile FILE] [--json F]
+// rollcast calibrate bench
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <ctime>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "calibrate/check.hpp"
+#include "calibrate/datasheet.hpp"
+#include "calibrate/import/folder.hpp"
+#include "calibrate/sample_file.hpp"
+#include "models/catalog/catalog.hpp"
+#include "reports/calibrate_report.hpp"
+#include "reports/commands/commands.hpp"
+#include "reports/commands/option_checks.hpp"
+#include "reports/commands/scenario_input.hpp"
+#include "reports/output_file.hpp"
+
+namespace rollcast {
+namespace {
+
+constexpr int kBadInput = 2;
+
+int write(std::string const& path, std::string const& content) {
+  std::string const error = write_file(path, content);
+  if (error.empty()) return 0;
+  print_error(error);
+  return kBadInput;
+}
+
+// Everything below the paths. Problems go to standard error; the good rows are kept.
+ImportResult read_all(std::vector<std::string> const& paths, ImportHints const& hints) {
+  ImportResult r;
+  for (std::string const& path : paths) import_path(path, hints, r);
+  std::fputs(format(r.imported.problems).c_str(), stderr);
+  return r;
+}
+
+// One sentence when a hint names nothing of the catalog; empty if all is well.
+std::string hint_error(ImportHints const& h) {
+  Catalog const& c = builtin_catalog();
+  if (!h.gpu.empty() && find_gpu(c, h.gpu) == nullptr)
+    return fmt::format("--gpu '{}' is not in the catalog; 'rollcast catalog list gpus' shows the names",
+                       shown(h.gpu));
+  if (!h.fabric.empty() && find_fabric(c, h.fabric) == nullptr)
+    return fmt::format("--fabric '{}' is not in the catalog; 'rollcast catalog list fabrics' shows the names",
+                       shown(h.fabric));
+  return {};
+}
+
+void add_hints(CLI::App& command, ImportHints& h) {
+  command.add_option("--gpu", h.gpu, "GPU of files that do not name theirs")->type_name("NAME");
+  command.add_option("--fabric", h.fabric, "Fabric of nccl-tests output of several nodes")->type_name("NAME");
+  command.add_option("--nodes", h.nodes, "Nodes of nccl-tests output that lists no ranks")
+      ->check(whole_number(1, 100000))
+      ->type_name("N");
+  command.add_option("--collective", h.collective, "Collective of nccl-tests output that does not name it")
+      ->check(CLI::IsMember(
+          {"all_reduce", "all_gather", "reduce_scatter", "broadcast", "all_to_all", "send_recv"}))
+      ->type_name("NAME");
+}
+
+struct ImportArguments {
+  std::vector<std::string> paths;
+  ImportHints hints;
+  std::string out;
+  std::string measured_by;
+  std::string driver;
+};
+
+int import_samples(ImportArguments const& a) {
+  if (std::string const error = hint_error(a.hints); !error.empty()) {
+    print_error(error);
+    return kBadInput;
+  }
+  ImportResult r = read_all(a.paths, a.hints);
+  if (r.imported.samples.empty()) {
+    print_error("there is no measured point in what was given");
+    return kBadInput;
+  }
+  SampleFile file;
+  if (!a.measured_by.empty()) file.header.emplace_back("measured_by", a.measured_by);
+  if (!a.driver.empty()) file.header.emplace_back("driver", a.driver);
+  for (std::string const& path : a.paths) file.header.emplace_back("imported_from", path);
+  file.samples = std::move(r.imported.samples);
+  if (int const code = write(a.out, sample_text(file)); code != 0) return code;
+  r.imported.samples = std::move(file.samples);
+  // The report goes where the points do not.
+  std::fputs(import_summary(r).c_str(), a.out == "-" ? stderr : stdout);
+  return r.imported.problems.empty() ? 0 : kBadInput;
+}
+
+struct CheckArguments {
+  std::vector<std::string> samples;
+  ImportHints hints;
+  std::string profile;
+  std::string json;
+  int held_ranks = 0;
+  bool worst = false;
+};
+
+// The profile of each GPU that was measured.
+std::map<std::string, std::vector<Predictor>> profiles_of(std::vector<Sample> const& samples) {
+  std::set<std::string> names;
+  for (Sample const& s : samples) names.insert(s.gpu);
+  std::map<std::string, std::vector<Predictor>> predictors;
+  for (std::string const& name : names) {
+    if (Gpu const* gpu = find_gpu(builtin_catalog(), name))
+      predictors[name] = datasheet_predictors(datasheet_profile(*gpu));
+  }
+  return predictors;
+}
+
+int check_profile(CheckArguments const& a) {
+  if (std::string const error = hint_error(a.hints); !error.empty()) {
+    print_error(error);
+    return kBadInput;
+  }
+  ImportResult const read = read_all(a.samples, a.hints);
+  std::vector<Sample> const& samples = read.imported.samples;
+  if (samples.empty()) {
+    print_error("there is no measured point in what was given");
+    return kBadInput;
+  }
+  CheckOptions options;
+  options.split.held_ranks = a.held_ranks;
+  CheckResult const result = check_samples(profiles_of(samples), samples, options);
+  int code = 0;
+  if (!a.json.empty()) code = write(a.json, check_json(result));
+  if (code == 0 && a.json != "-") code = write("-", check_text(result, a.worst));
+  if (code != 0) return code;
+  if (!result.exposed.empty()) return 1;
+  return read.imported.problems.empty() ? 0 : kBadInput;
+}
+
+int bench() {
+  print_error(
+      "the benchmarks are programs of their own, built where a CUDA compiler is found; run them on the GPU "
+      "to be "
+      "measured and give their output to 'rollcast calibrate fit --samples'");
+  return kBadInput;
+}
+
+}  // namespace
+
+void add_calibrate_command(CLI::App& app, int& exit_code) {
+  CLI::App* const calibrate =
+      app.add_subcommand("calibrate", "Measured points in, profiles out, and how well the two agree");
+  calibrate->require_subcommand(1);
+
+  auto const in = std::make_shared<ImportArguments>();
+  CLI::App* const import =
+      calibrate->add_subcommand("import", "Collect measured points of tables and logs in one file");
+  import->add_option("paths", in->paths, "Files, or folders with all below them")
+      ->required()
+      ->type_name("DIR|FILE");
+  import->add_option("--out", in->out, "Samples file to write (- standard output)")
+      ->required()
+      ->type_name("FILE");
+  import->add_option("--measured-by", in->measured_by, "Who measured, for the file's header")
+      ->type_name("TEXT");
+  import->add_option("--driver", in->driver, "GPU driver, for the file's header")->type_name("TEXT");
+  add_hints(*import, in->hints);
+  import->footer("Example:\n  rollcast calibrate import nccl.log --gpu h100-sxm --out samples.csv");
+  import->callback([in, &exit_code] { exit_code = import_samples(*in);
+});
+
+auto const ck = std::make_shared<CheckArguments>();
+CLI::App* const check = calibrate->add_subcommand("check", "Compare a profile with measured points");
+check->add_option("--samples", ck->samples, "Files, or folders with all below them")
+    ->required()
+    ->type_name("DIR|FILE");
+check->add_option("--profile", ck->profile, "Profile to check; default: the built-in one of each GPU")
+    ->type_name("FILE");
+check->add_option("--json", ck->json, "Write the checks as JSON (- in place of the text)")->type_name("FILE");
+check->add_option("--held-ranks", ck->held_ranks, "Tell collectives of so many ranks apart, as held out")
+    ->check(whole_number(2, 100000))
+    ->type_name("N");
+check->add_flag("--worst", ck->worst, "List the worst rows of each check");
+add_hints(*check, ck->hints);
+check->footer("Exit code 1: the profile holds rows that are held out.");
+check->callback([ck, &exit_code] { exit_code = check_profile(*ck); });
+
+CLI::App* const benchmarks = calibrate->add_subcommand("bench", "How to measure on your own GPUs");
+benchmarks->callback([&exit_code] { exit_code = bench(); });
+}  // namespace rollcast
+
+}  // namespace rollcast

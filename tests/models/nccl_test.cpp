@@ -1,0 +1,227 @@
+#include "models/nccl.hpp"
+
+#include <gtest/gtest.h>
+
+#include "models/catalog/catalog.hpp"
+#include "models/nccl_prices.hpp"
+
+namespace rollcast {
+namespace {
+
+ClusterSpec cluster(std::string_view node, std::string_view fabric, int nodes) {
+  return {*find_node(builtin_catalog(), node), nodes, *find_fabric(builtin_catalog(), fabric)};
+}
+
+NcclChoice choice(NcclTopology const& t, CollectiveKind kind, NcclAlgorithm a, NcclProtocol p) {
+  for (NcclChoice const& c : nccl_choices(t, kind)) {
+    if (c.algorithm == a && c.protocol == p) return c;
+  }
+  ADD_FAILURE() << "no " << name_of(a) << " " << name_of(p);
+  return {};
+}
+
+TEST(Nccl, TreeLatencyOfOneAndTwoH100Nodes) {
+  // 6.8 + 2 x 7 x 0.6 = 15.2; + 2 x log2(2) x 5 = 25.2 us. Measured on H100: 15.5 and 25.0.
+  auto const one = nccl_topology(cluster("hgx-h100", "ib-400g", 1), {8, 1, 1});
+  auto const two = nccl_topology(cluster("hgx-h100", "ib-400g", 2), {16, 2, 1});
+  EXPECT_NEAR(
+      choice(one, CollectiveKind::all_reduce, NcclAlgorithm::tree, NcclProtocol::ll).latency.value * 1e6,
+      15.2, 1e-9);
+  EXPECT_NEAR(
+      choice(two, CollectiveKind::all_reduce, NcclAlgorithm::tree, NcclProtocol::ll).latency.value * 1e6,
+      25.2, 1e-9);
+  // The least at 8 bytes: on two nodes that tree.
+  EXPECT_EQ(nccl_best(nccl_choices(two, CollectiveKind::all_reduce), bytes(8)).algorithm,
+            NcclAlgorithm::tree);
+}
+
+TEST(Nccl, RingOfOneNode) {
+  // H100: speed 0.8 x 450 = 360 GB/s, 16 channels. All-reduce of 8: steps 14.
+  auto const t = nccl_topology(cluster("hgx-h100", "ib-400g", 1), {8, 1, 1});
+  EXPECT_EQ(t.channels, 16);
+  auto const simple = choice(t, CollectiveKind::all_reduce, NcclAlgorithm::ring, NcclProtocol::simple);
+  EXPECT_NEAR(simple.latency.value * 1e6, 8.4 + 14 * 3.4, 1e-9);
+  EXPECT_NEAR(simple.rate.value * 1e-9, 360.0 * 8 / 14, 1e-9);
+  // LL: min(141, 180) = 141.
+  auto const ll = choice(t, CollectiveKind::all_reduce, NcclAlgorithm::ring, NcclProtocol::ll);
+  EXPECT_NEAR(ll.rate.value * 1e-9, 141.0 * 8 / 14, 1e-9);
+  // LL128: min(0.92 x 360, 16 x 36.7 = 587) = 331.2.
+  auto const ll128 = choice(t, CollectiveKind::all_gather, NcclAlgorithm::ring, NcclProtocol::ll128);
+  EXPECT_NEAR(ll128.rate.value * 1e-9, 331.2 * 8 / 7, 1e-9);
+  EXPECT_NEAR(ll128.latency.value * 1e6, 14 + 7 * 1.9, 1e-9);
+}
+
+TEST(Nccl, NvlsOnHopperOnly) {
+  // 360 x 0.85 x 15 / 16 = 286.875 GB/s of the buffer.
+  auto const t = nccl_topology(cluster("hgx-h100", "ib-400g", 1), {8, 1, 1});
+  auto const nvls = choice(t, CollectiveKind::all_reduce, NcclAlgorithm::nvls, NcclProtocol::simple);
+  EXPECT_NEAR(nvls.rate.value * 1e-9, 286.875, 1e-9);
+  EXPECT_NEAR(nvls.latency.value * 1e6, 25, 1e-9);
+  auto const a100 = nccl_topology(cluster("hgx-a100", "ib-200g", 1), {8, 1, 1});
+  EXPECT_EQ(a100.channels, 24);
+  for (NcclChoice const& c : nccl_choices(a100, CollectiveKind::all_reduce))
+    EXPECT_NE(c.algorithm, NcclAlgorithm::nvls);
+}
+
+TEST(Nccl, NvlsTreeCountsTheNetworkTwiceOnTwoNodes) {
+  // 8 x 25 GB/s = 200: on two nodes min(286.875, 200, 16 x 57.7 / 2) = 200, on four 200 / 2.
+  auto const rate = [](int nodes) {
+    auto const t = nccl_topology(cluster("gcp-a3-mega", "tcpxo", nodes), {8 * nodes, nodes, 1});
+    return choice(t, CollectiveKind::all_reduce, NcclAlgorithm::nvls_tree, NcclProtocol::simple);
+  };
+  EXPECT_NEAR(rate(2).rate.value * 1e-9, 200, 1e-9);
+  EXPECT_NEAR(rate(4).rate.value * 1e-9, 100, 1e-9);
+  EXPECT_NEAR(rate(2).latency.value * 1e6, 25 + 2 * 20.9, 1e-9);
+  EXPECT_NEAR(rate(4).latency.value * 1e6, 25 + 4 * 20.9, 1e-9);
+}
+
+TEST(Nccl, PatWithOneRankPerNode) {
+  // Four nodes, one rank and one NIC (50 GB/s) each: 8 + 2 x 14 / 3.5 + 2.8 x 4 = 27.2 us, 0.75 x 50 x 4 / 3.
+  auto const t = nccl_topology(cluster("hgx-h100", "ib-400g", 4), {4, 4, 8});
+  auto const pat = choice(t, CollectiveKind::all_gather, NcclAlgorithm::pat, NcclProtocol::simple);
+  EXPECT_NEAR(pat.latency.value * 1e6, 27.2, 1e-9);
+  EXPECT_NEAR(pat.rate.value * 1e-9, 50, 1e-9);
+}
+
+TEST(Nccl, PcieHasNoLl128) {
+  auto const t = nccl_topology(cluster("pcie-l40s", "roce-400g", 1), {4, 1, 1});
+  EXPECT_FALSE(t.nvlink);
+  EXPECT_NEAR(t.intra.value * 1e-9, 24, 1e-9);  // one socket: 0.75 x 32
+  for (NcclChoice const& c : nccl_choices(t, CollectiveKind::all_gather))
+    EXPECT_NE(c.protocol, NcclProtocol::ll128);
+}
+
+TEST(Nccl, AllToAllIsTheSlowerOfNvlinkAndNics) {
+  // 16 ranks on two nodes: 7/16 over 360 GB/s, 8 x 8/16 over 400 GB/s: the network, 100 GB/s of the buffer.
+  auto const t = nccl_topology(cluster("hgx-h100", "ib-400g", 2), {16, 2, 1});
+  auto const c = nccl_best(nccl_choices(t, CollectiveKind::all_to_all), GB(1));
+  EXPECT_NEAR(c.rate.value * 1e-9, 100, 1e-9);
+  EXPECT_NEAR(link_volume(t, CollectiveKind::all_to_all), 4, 1e-12);
+}
+
+NcclCalibration two_series() {
+  NcclCalibration c;
+  c.corrections.push_back(
+      {"h100-sxm", "", CollectiveKind::all_gather, 2, 1, GB_per_s(360), {{10, 0.1}, {20, 0.3}}, "table one"});
+  c.corrections.push_back(
+      {"h100-sxm", "", CollectiveKind::all_gather, 8, 1, GB_per_s(360), {{11, 0.3}, {21, 0.5}}, "table two"});
+  c.corrections.push_back({"h100-sxm",
+                           "ib-400g",
+                           CollectiveKind::all_reduce,
+                           16,
+                           2,
+                           GB_per_s(400),
+                           {{3, 0.0}, {25, 0.4}, {33, 0.1}},
+                           "table three"});
+  return c;
+}
+
+TEST(NcclPrices, CorrectionsMeetBetweenRankCounts) {
+  // 4 ranks, 2^15.5 B: sqrt(2) more than 2 ranks' 2^15 (0.2), sqrt(2) less than 8 ranks' 2^16 (0.4): 0.3.
+  ClusterSpec const c = cluster("hgx-h100", "ib-400g", 1);
+  Bytes const b(std::exp2(15.5));
+  double const own =
+      nccl_best(nccl_choices(nccl_topology(c, {4, 1, 1}), CollectiveKind::all_gather), b).time(b).value;
+  auto const p = nccl_price(two_series(), c, CollectiveKind::all_gather, {4, 1, 1}, b);
+  EXPECT_NEAR(p.total().value / own, std::exp(0.3), 1e-6);
+  // 8 ranks at their own knot 2^11.
+  double const own8 =
+      nccl_best(nccl_choices(nccl_topology(c, {8, 1, 1}), CollectiveKind::all_gather), bytes(2048))
+          .time(bytes(2048))
+          .value;
+  auto const p8 = nccl_price(two_series(), c, CollectiveKind::all_gather, {8, 1, 1}, bytes(2048));
+  EXPECT_NEAR(p8.total().value / own8, std::exp(0.3), 1e-6);
+}
+
+TEST(NcclPrices, EvidenceSaysWhatStandsIn) {
+  auto const cal = two_series();
+  auto const evidence = [&](std::string_view node, std::string_view fabric, CollectiveKind kind, Group g) {
+    return collective_curve(cal, cluster(node, fabric, g.nodes), kind, g).evidence;
+  };
+  using enum CollectiveKind;
+  EXPECT_EQ(evidence("hgx-h100", "ib-400g", all_gather, {8, 1, 1}), Evidence::measured);
+  EXPECT_EQ(evidence("hgx-h100", "ib-400g", all_gather, {4, 1, 1}), Evidence::derived);
+  EXPECT_EQ(evidence("hgx-h200", "ib-400g", all_gather, {8, 1, 1}), Evidence::derived);
+  EXPECT_EQ(evidence("hgx-h100", "ib-400g", broadcast, {8, 1, 1}), Evidence::unmeasured);
+  EXPECT_EQ(evidence("hgx-h100", "ib-400g", all_reduce, {16, 2, 1}), Evidence::measured);
+  EXPECT_EQ(evidence("hgx-h100", "ib-400g", all_reduce, {32, 4, 1}), Evidence::unmeasured);
+  EXPECT_EQ(evidence("hgx-h100", "roce-400g", all_reduce, {16, 2, 1}), Evidence::derived);
+  EXPECT_EQ(evidence("gcp-a3-mega", "tcpxo", all_reduce, {16, 2, 1}), Evidence::unmeasured);
+  EXPECT_EQ(evidence("pcie-l40s", "roce-400g", all_gather, {8, 1, 1}), Evidence::unmeasured);
+}
+
+TEST(NcclPrices, TimeNeverFallsWithBytesOrNodes) {
+  using enum CollectiveKind;
+  for (NcclCalibration const& cal : {NcclCalibration{}, two_series()}) {
+    for (auto const& [node, fabric] : {std::pair{"hgx-h100", "ib-400g"},
+                                       {"hgx-a100", "roce-200g"},
+                                       {"gcp-a3-mega", "tcpxo"},
+                                       {"pcie-l40s", "roce-400g"},
+                                       {"gb200-nvl72", "ib-400g"},
+                                       {"hgx-h800", "ib-400g"}}) {
+      for (CollectiveKind const kind : {all_reduce, all_gather, reduce_scatter, broadcast, all_to_all}) {
+        for (int const local : {1, 2, 4}) {
+          std::vector<double> fewer;
+          for (int const nodes : {1, 2, 3, 4, 6, 8, 16, 33, 64}) {
+            if (local * nodes < 2) continue;
+            ClusterSpec c = cluster(node, fabric, nodes);
+            auto const curve = collective_curve(cal, c, kind, {local * nodes, nodes, 1});
+            std::vector<double> times;
+            for (double b = 1; b < 1e12; b *= 1.7) {
+              CollectivePrice const p = price(curve, bytes(b));
+              ASSERT_GT(p.bandwidth.value, 0);
+              ASSERT_GE(p.alpha.value, 0);
+              if (!times.empty()) {
+                ASSERT_GE(p.total().value, times.back() * (1 - 1e-12)) << node << ' ' << b;
+              }
+              times.push_back(p.total().value);
+            }
+            for (std::size_t i = 0; i < fewer.size(); ++i)
+              ASSERT_GE(times[i], fewer[i] * (1 - 1e-12))
+                  << node << ' ' << name_of(kind) << ' ' << local << 'x' << nodes;
+            fewer = times;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(NcclPrices, GroupOfOneIsFree) {
+  auto const p =
+      nccl_price({}, cluster("hgx-h100", "ib-400g", 1), CollectiveKind::all_reduce, {1, 1, 1}, GB(1));
+  EXPECT_LE(p.total().value, 0);
+}
+
+TEST(NcclPrices, BytesPerLinkIsTheRingVolume) {
+  // So that a simulated flow on the same links compares: 2 x 7 / 8 of the buffer.
+  auto const p = nccl_price(two_series(), cluster("hgx-h100", "ib-400g", 1), CollectiveKind::all_reduce,
+                            {8, 1, 1}, GB(1));
+  EXPECT_NEAR(p.bytes_per_link.value, 1.75e9, 1);
+}
+
+TEST(NcclText, RoundTrip) {
+  std::string const text = to_text(two_series());
+  EXPECT_EQ(text.substr(0, text.find('\n')),
+            "nccl h100-sxm node all_gather 2 1 360 10.00:0.100 20.00:0.300 # table one");
+  auto const read = nccl_calibration_from_text("# other\n" + text);
+  ASSERT_TRUE(read.value) << read.error;
+  EXPECT_EQ(to_text(*read.value), text);
+  EXPECT_EQ(read.value->corrections.at(2).fabric, "ib-400g");
+}
+
+TEST(NcclText, SaysWhatIsWrong) {
+  auto const error = [](std::string const& line) { return nccl_calibration_from_text(line).error; };
+  EXPECT_EQ(error("nccl h100-sxm node gather 2 1 360 1:1"), "line 1: 'gather' is no collective");
+  EXPECT_EQ(error("\nnccl h100-sxm node all_gather 2 2 360 1:1"),
+            "line 2: one node has the fabric 'node', several have another");
+  EXPECT_EQ(error("nccl h100-sxm node all_gather 2 1 360 2:1 1:1"), "line 1: octaves ascend");
+  EXPECT_EQ(error("nccl h100-sxm node all_gather 2 1 360 1-1"),
+            "line 1: '1-1' is no knot; write OCTAVE:LOG_RATIO");
+  EXPECT_EQ(error("nccl h100-sxm node all_gather 2 1 0 1:1"), "line 1: GB/s is a number above 0");
+  EXPECT_EQ(error("nccl h100-sxm"),
+            "line 1: a correction has GPU, fabric, collective, ranks, nodes, GB/s and knots");
+}
+
+}  // namespace
+}  // namespace rollcast
