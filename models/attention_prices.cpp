@@ -180,23 +180,27 @@ AttentionPrices::AttentionPrices(AttentionTable const& table, Gpu const& gpu, He
   for (double const v : log_time) seconds_.push_back(portable_exp(v));
 }
 
-double AttentionPrices::row_at(double batch, std::size_t l) const {
-  std::size_t const nl = length_.size();
-  if (batch <= batch_.front() || batch_.size() < 2) {
-    return seconds_[l] * (batch <= batch_.front() ? 1 : batch / batch_.front());
-  }
+AttentionPrices::Rows AttentionPrices::rows_at(double batch) const {
+  if (batch <= batch_.front()) return {};
+  if (batch_.size() < 2) return {0, 0, batch / batch_.front()};
   std::size_t const b = segment_of(batch_, batch);
-  double const low = seconds_[b * nl + l];
-  double const high = seconds_[(b + 1) * nl + l];
-  return low + (high - low) * (batch - batch_[b]) / (batch_[b + 1] - batch_[b]);
+  return {b, b + 1, (batch - batch_[b]) / (batch_[b + 1] - batch_[b])};
+}
+
+double AttentionPrices::value_at(Rows rows, std::size_t l) const {
+  double const low = seconds_[rows.low * length_.size() + l];
+  // One row alone: in proportion to the batch.
+  if (rows.high == rows.low) return rows.weight > 0 ? low * rows.weight : low;
+  return low + rows.weight * (seconds_[rows.high * length_.size() + l] - low);
 }
 
 Seconds AttentionPrices::at(double batch, double length) const {
   if (!(batch > 0) || !(length > 0)) return Seconds(0);
-  if (length <= length_.front() || length_.size() < 2) return seconds(row_at(batch, 0));
+  Rows const rows = rows_at(batch);
+  if (length <= length_.front() || length_.size() < 2) return seconds(value_at(rows, 0));
   std::size_t const l = segment_of(length_, length);
-  double const low = row_at(batch, l);
-  double const high = row_at(batch, l + 1);
+  double const low = value_at(rows, l);
+  double const high = value_at(rows, l + 1);
   return seconds(low + (high - low) * (work_of(length) - work_[l]) / (work_[l + 1] - work_[l]));
 }
 
@@ -205,10 +209,11 @@ Seconds AttentionPrices::with_prefix(double batch, double added, double prefix) 
 }
 
 Curve AttentionPrices::curve(double batch) const {
-  Curve c;
   if (!(batch > 0)) return {length_, std::vector<double>(length_.size(), 0)};
+  Curve c;
   c.x = length_;
-  for (std::size_t l = 0; l < length_.size(); ++l) c.y.push_back(row_at(batch, l));
+  Rows const rows = rows_at(batch);
+  for (std::size_t l = 0; l < length_.size(); ++l) c.y.push_back(value_at(rows, l));
   return c;
 }
 

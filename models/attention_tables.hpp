@@ -16,10 +16,11 @@
 //                                      heads x head_dim) that is the same work; decode scales the context by
 //                                      head_dim
 //   made ascending in batch and length (least squares)
-// Time is linear in the batch between knots and beyond the last. Over the length it is linear in decode,
-// which gives sums over decode steps a closed form; in prefill it is c + k x work(length), work = causal
-// pairs (in the window) over the matrix rate + bytes over bandwidth: c + k x length^2 where pairs dominate.
-// Another GPU than the measured one gets the same ratios to its own roofline.
+// Time is linear in the batch between knots and beyond the last (in proportion to it where there is one
+// knot). Over the length it is linear in decode, which gives sums over decode steps a closed form; in prefill
+// it is c + k x work(length), work = causal pairs (in the window) over the matrix rate + bytes over
+// bandwidth: c + k x length^2 where pairs dominate. Another GPU than the measured one gets the same ratios to
+// its own roofline.
 #pragma once
 
 #include <string>
@@ -82,7 +83,16 @@ class AttentionPrices {
   Curve curve(double batch) const;
 
  private:
-  double row_at(double batch, std::size_t length_index) const;
+  // A batch between (or beyond) two rows of the grid: (1 - weight) x low + weight x high. Of one row, low =
+  // high, it is the row, or weight x the row where weight is above 0.
+  struct Rows {
+    std::size_t low = 0;
+    std::size_t high = 0;
+    double weight = 0;
+  };
+  Rows rows_at(double batch) const;
+  double value_at(Rows rows, std::size_t length_index) const;
+  double work_of(double length) const;
 
   bool prefill_ = false;
   std::vector<double> batch_;
@@ -93,7 +103,6 @@ class AttentionPrices {
   double quadratic_ = 0;
   double linear_ = 0;
   double window_ = 0;
-  double work_of(double length) const;
 };
 
 // The same for a single price; a caller with many keeps an AttentionPrices.

@@ -123,6 +123,34 @@ TEST_P(MeasuredGemm, PredictsHeldOutPairs) {
   EXPECT_LE(residuals_of(gemm_errors(prices, gpu, c.kind, all.train)).median, 0.005);
 }
 
+// Time never falls when work grows at aligned sizes, on the measured GPU and on one derived from it.
+TEST_P(MeasuredGemm, NeverFallsAtAlignedSizes) {
+  MeasuredCase const c = GetParam();
+  if (c.kind == GemmKind::fp8_block) GTEST_SKIP() << "block-scaled fp8 is not ascending in truth";
+  if (!std::filesystem::exists(tests::measured_folder() / c.file)) GTEST_SKIP() << "no measured tables here";
+  Gpu const gpu = *find_gpu(builtin_catalog(), c.gpu);
+  GemmFit const fit = fit_gemm(gpu, c.kind, rows(c).train, {});
+  for (char const* const name : {c.gpu, "h200-sxm"}) {
+    GemmPrices const prices(fit.table, *find_gpu(builtin_catalog(), name));
+    std::vector<double> const sizes = {128,  192,  256,  320,   512,   896,   1024,
+                                       2944, 4096, 5376, 11008, 28672, 50304, 128256};
+    std::vector<double> const tokens = {1,   2,   3,   7,   8,   12,   16,   32,   48,   96,
+                                        256, 272, 384, 512, 528, 1008, 4096, 4368, 8000, 65536};
+    for (double const n : sizes) {
+      for (double const k : sizes) {
+        double before = 0;
+        for (double const m : tokens) {
+          double const time = prices.at(m, n, k).value;
+          EXPECT_GE(time, before * (1 - 1e-12)) << m << " " << n << " " << k;
+          EXPECT_GE(prices.at(m, n + 64, k).value, time * (1 - 1e-12)) << m << " " << n << " " << k;
+          EXPECT_GE(prices.at(m, n, k + 64).value, time * (1 - 1e-12)) << m << " " << n << " " << k;
+          before = time;
+        }
+      }
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Tables, MeasuredGemm,
                          ::testing::Values(MeasuredCase{"a100-sxm-80gb",
                                                         "a100_sxm/gemm/sglang/0.5.10/gemm_perf.csv",
