@@ -94,10 +94,11 @@ TEST(Tables, Collectives) {
   EXPECT_EQ(r.in.skipped.size(), 1U);
   EXPECT_THAT(format(r.in.problems), HasSubstr("'qint3' is no element type"));
 
-  Read const custom = read(
-      "x/custom_allreduce_perf.csv",
-      "framework,version,device,op_name,kernel_source,allreduce_dtype,num_gpus,message_size,latency,"
-      "backend\nvLLM,0.14.0,NVIDIA A100-SXM4-80GB,all_reduce,vLLM_custom_graph,bfloat16,2,128,0.005,vllm_graph\n");
+  Read const custom =
+      read("x/custom_allreduce_perf.csv",
+           "framework,version,device,op_name,kernel_source,allreduce_dtype,num_gpus,message_size,latency,"
+           "backend\nvLLM,0.14.0,NVIDIA "
+           "A100-SXM4-80GB,all_reduce,vLLM_custom_graph,bfloat16,2,128,0.005,vllm_graph\n");
   ASSERT_EQ(custom.in.samples.size(), 1U);
   EXPECT_THAT(custom.in.samples[0].shape, ElementsAre(256, 2, 1));
   EXPECT_EQ(custom.in.samples[0].variant, "vllm_graph");
