@@ -7,6 +7,8 @@
 namespace rollcast {
 namespace {
 
+constexpr std::string_view kContent = "write gpus, nodes, fabrics or models";
+
 template <class T>
 T* find_exactly(std::vector<T>& entries, std::string_view name) {
   auto const it = std::find_if(entries.begin(), entries.end(), [&](T const& e) { return e.name == name; });
@@ -103,11 +105,11 @@ std::vector<Problem> apply(Document document, Catalog& c) {
 }  // namespace
 
 std::vector<Problem> apply_catalog_file(std::string const& path, Catalog& c) {
-  return apply(read_document(path), c);
+  return apply(read_document(path, kContent), c);
 }
 
 std::vector<Problem> apply_catalog_text(std::string_view text, std::string const& name, Catalog& c) {
-  return apply(parse_document(text, name), c);
+  return apply(parse_document(text, name, kContent), c);
 }
 
 }  // namespace rollcast

@@ -79,7 +79,7 @@ void check_characters(Document& d, std::string_view text) {
       std::string const what = c == 0   ? "a zero byte: this is a binary file"
                                : n == 0 ? "not UTF-8 text"
                                         : "a control character";
-      d.problems.push_back(problem_at(d, mark, "", what, "write the scenario as a text file in UTF-8"));
+      d.problems.push_back(problem_at(d, mark, "", what, "write it as a text file in UTF-8"));
       d.problems.back().source_line.clear();
       return;
     }
@@ -128,9 +128,9 @@ void put(Value& v, int source) {
 
 }  // namespace
 
-Document parse_document(std::string_view text, std::string const& name) {
+Document parse_document(std::string_view text, std::string const& name, std::string_view content) {
   if (text.size() > kLargestFile) {
-    return refused(name, "the file is larger than 1 MiB", "a scenario has some dozens of lines");
+    return refused(name, "the file is larger than 1 MiB", "some dozens of lines are enough");
   }
   Document d;
   std::string const clean = with_unix_line_ends(text);
@@ -141,25 +141,23 @@ Document parse_document(std::string_view text, std::string const& name) {
   Value root = parse_yaml(clean, 0, d);
   if (!d.problems.empty() && root.kind == ValueKind::null) return d;
   if (root.kind == ValueKind::null) {
-    d.problems.push_back(
-        {name, 0, 0, "", "the file is empty", "write at least model, cluster and algorithm", ""});
+    d.problems.push_back({name, 0, 0, "", "the file is empty", std::string(content), ""});
   } else if (root.kind != ValueKind::map) {
-    d.problems.push_back(problem_at(d, root.mark, "", "the file is not a map of keys",
-                                    "start with a line such as 'model: llama-3.1-8b-instruct'"));
+    d.problems.push_back(problem_at(d, root.mark, "", "the file is not a map of keys", std::string(content)));
   } else {
     d.root = std::move(root);
   }
   return d;
 }
 
-Document read_document(std::string const& path) {
+Document read_document(std::string const& path, std::string_view content) {
   namespace fs = std::filesystem;
   std::error_code error;
   fs::file_status const status = fs::status(path, error);
   if (!fs::exists(status)) return refused(path, "there is no such file", "check the path");
   if (fs::is_directory(status)) return refused(path, "this is a directory", "name a file in it");
   if (fs::is_regular_file(status) && fs::file_size(path, error) > kLargestFile && !error) {
-    return refused(path, "the file is larger than 1 MiB", "a scenario has some dozens of lines");
+    return refused(path, "the file is larger than 1 MiB", "some dozens of lines are enough");
   }
   std::ifstream in(path, std::ios::binary);
   if (!in)
@@ -168,7 +166,7 @@ Document read_document(std::string const& path) {
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (in.bad()) return refused(path, "cannot be read", "check the disk");
   text.resize(static_cast<std::size_t>(in.gcount()));
-  return parse_document(text, path);
+  return parse_document(text, path, content);
 }
 
 void set_value(Document& d, std::string const& assignment, bool (*may_be_base)(std::string_view path)) {

@@ -55,9 +55,13 @@ struct Document {
   std::vector<Problem> problems;
 };
 
-Document read_document(std::string const& path);
+// content: the remedy where the file holds no map of keys, what to write into it.
+constexpr std::string_view kScenarioContent = "write at least model, cluster and algorithm";
+
+Document read_document(std::string const& path, std::string_view content = kScenarioContent);
 // text as if it stood in file `name`.
-Document parse_document(std::string_view text, std::string const& name);
+Document parse_document(std::string_view text, std::string const& name,
+                        std::string_view content = kScenarioContent);
 
 // "key.path=value", value in YAML: replaces or adds the value in the tree. Maps on the way are created. A
 // scalar on the way is taken as the name to start from, {base: scalar}, where `may_be_base(path)`; else it is

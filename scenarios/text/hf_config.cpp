@@ -12,6 +12,8 @@
 namespace rollcast {
 namespace {
 
+constexpr std::string_view kContent = "name the config.json of a model in the Hugging Face format";
+
 HfFamily const* family_of(Document const& d, Value const& map, std::vector<Problem>& problems) {
   Entry const* e = find(map, "model_type");
   std::string const type = e == nullptr ? std::string() : e->value.text;
@@ -65,10 +67,10 @@ HfConfigResult read(Document const& d, std::string const& file) {
 
 }  // namespace
 
-HfConfigResult read_hf_config(std::string const& path) { return read(read_document(path), path); }
+HfConfigResult read_hf_config(std::string const& path) { return read(read_document(path, kContent), path); }
 
 HfConfigResult read_hf_config_text(std::string_view text, std::string const& name) {
-  return read(parse_document(text, name), name);
+  return read(parse_document(text, name, kContent), name);
 }
 
 }  // namespace rollcast

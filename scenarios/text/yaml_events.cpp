@@ -39,7 +39,7 @@ class TreeBuilder : public YAML::EventHandler {
     add(Value{ValueKind::null, mark_of(m, source_), "", false, {}, {}}, m);
   }
   void OnAlias(YAML::Mark const& m, YAML::anchor_t) override {
-    note(m, "aliases are not used in scenario files", "write the value out");
+    note(m, "aliases are not used in these files", "write the value out");
     add(Value{ValueKind::null, mark_of(m, source_), "", false, {}, {}}, m);
   }
   void OnScalar(YAML::Mark const& m, std::string const& tag, YAML::anchor_t anchor,
@@ -87,9 +87,9 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
   void check(YAML::Mark const& m, std::string const& tag, YAML::anchor_t anchor) {
-    if (anchor != YAML::NullAnchor) note(m, "anchors are not used in scenario files", "remove the '&name'");
+    if (anchor != YAML::NullAnchor) note(m, "anchors are not used in these files", "remove the '&name'");
     if (!tag.empty() && tag != "?" && tag != "!") {
-      note(m, "tags are not used in scenario files", "remove '" + shown(tag) + "'");
+      note(m, "tags are not used in these files", "remove '" + shown(tag) + "'");
     }
   }
 
@@ -110,7 +110,7 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
   void add(Value v, YAML::Mark const& m) {
-    if (++values_ > kMostValues) stop(m, "more than 100,000 values", "a scenario has some dozens");
+    if (++values_ > kMostValues) stop(m, "more than 100,000 values", "some dozens are enough");
     if (stack_.empty()) {
       root_ = std::move(v);
       return;

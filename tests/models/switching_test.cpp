@@ -34,6 +34,8 @@ TEST(SharedCopyTime, IsThatOfTheNarrowestSharedPart) {
   EXPECT_NEAR(seconds_per_gb(slow), 1 / 20.0, 1e-12);
   slow.host_memory_bandwidth = BytesPerSecond(0);  // not known
   EXPECT_NEAR(seconds_per_gb(slow), 1 / (0.8 * 64), 1e-12);
+  slow.gpus_per_pcie_switch = 100;  // the node still has eight
+  EXPECT_NEAR(seconds_per_gb(slow), 8 / (0.8 * 64), 1e-12);
 }
 
 Job nemo_rl_job() {

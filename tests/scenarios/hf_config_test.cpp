@@ -278,5 +278,13 @@ TEST(HfConfig, AcceptsTabs) {
           .empty());
 }
 
+TEST(HfConfig, AnEmptyFileIsToldWhatItShouldBe) {
+  for (std::string const text : {"", "[1, 2]"}) {
+    HfConfigResult const r = read_hf_config_text(text, "config.json");
+    ASSERT_EQ(r.problems.size(), 1U);
+    EXPECT_NE(r.problems[0].remedy.find("config.json of a model"), std::string::npos) << r.problems[0].remedy;
+  }
+}
+
 }  // namespace
 }  // namespace rollcast
