@@ -1,5 +1,5 @@
 // rollcast calibrate import DIR|FILE... --out samples.csv
-// rollcast calibrate check --samples DIR [--profile FILE] [--json F]
+// rollcast calibrate check --samples DIR [--json F]
 // rollcast calibrate bench
 #include <fmt/format.h>
 
@@ -99,7 +99,6 @@ int import_samples(ImportArguments const& a) {
 struct CheckArguments {
   std::vector<std::string> samples;
   ImportHints hints;
-  std::string profile;
   std::string json;
   int held_ranks = 0;
   bool worst = false;
@@ -176,8 +175,6 @@ CLI::App* const check = calibrate->add_subcommand("check", "Compare a profile wi
 check->add_option("--samples", ck->samples, "Files, or folders with all below them")
     ->required()
     ->type_name("DIR|FILE");
-check->add_option("--profile", ck->profile, "Profile to check; default: the built-in one of each GPU")
-    ->type_name("FILE");
 check->add_option("--json", ck->json, "Write the checks as JSON (- in place of the text)")->type_name("FILE");
 check->add_option("--held-ranks", ck->held_ranks, "Tell collectives of so many ranks apart, as held out")
     ->check(whole_number(2, 100000))
