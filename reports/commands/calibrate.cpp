@@ -1,19 +1,25 @@
 // rollcast calibrate import DIR|FILE... --out samples.csv
-// rollcast calibrate check --samples DIR [--json F]
+// rollcast calibrate fit --samples DIR|FILE... --out profile.yaml
+// rollcast calibrate check --samples DIR [--profile FILE] [--json F]
 // rollcast calibrate bench
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <ctime>
+#include <fstream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "calibrate/check.hpp"
 #include "calibrate/datasheet.hpp"
+#include "calibrate/embedded_profiles.hpp"
+#include "calibrate/fit_profile.hpp"
 #include "calibrate/import/folder.hpp"
+#include "calibrate/measured_profile.hpp"
 #include "calibrate/sample_file.hpp"
 #include "models/catalog/catalog.hpp"
 #include "reports/calibrate_report.hpp"
@@ -104,16 +110,55 @@ struct CheckArguments {
   bool worst = false;
 };
 
-// The profile of each GPU that was measured.
-std::map<std::string, std::vector<Predictor>> profiles_of(std::vector<Sample> const& samples) {
-  std::set<std::string> names;
-  for (Sample const& s : samples) names.insert(s.gpu);
-  std::map<std::string, std::vector<Predictor>> predictors;
-  for (std::string const& name : names) {
-    if (Gpu const* gpu = find_gpu(builtin_catalog(), name))
-      predictors[name] = datasheet_predictors(datasheet_profile(*gpu));
+// Measured tables first, the data sheet for what they do not hold. An error is one sentence.
+std::string add_predictors(ProfileText const& text,
+                           std::map<std::string, std::vector<Predictor>>& predictors) {
+  Parsed<Profile> const profile = profile_of(text);
+  if (!profile.value) return profile.error;
+  Parsed<MeasuredTables> const tables = measured_tables_from(text);
+  if (!tables.value) return tables.error;
+  std::vector<Predictor>& list = predictors[text.gpu];
+  list = measured_predictors(*tables.value, profile.value->gpu);
+  for (Predictor& p : datasheet_predictors(*profile.value)) list.push_back(std::move(p));
+  return {};
+}
+
+std::optional<ProfileText> read_profile(std::string const& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream content;
+  if (!in || !(content << in.rdbuf())) {
+    print_error(fmt::format("the profile {} cannot be read", shown(path)));
+    return std::nullopt;
   }
-  return predictors;
+  ProfileTextResult r = profile_from_text(content.str(), path);
+  std::fputs(format(r.problems).c_str(), stderr);
+  return std::move(r.profile);
+}
+
+// The profile that was given, else of each GPU that was measured the built-in one, else its data sheet.
+std::optional<std::map<std::string, std::vector<Predictor>>> predictors_for(
+    std::string const& path, std::vector<Sample> const& samples) {
+  std::map<std::string, std::vector<Predictor>> predictors;
+  std::string error;
+  if (!path.empty()) {
+    auto const text = read_profile(path);
+    if (!text) return std::nullopt;
+    error = add_predictors(*text, predictors);
+    if (!error.empty()) error = path + ": " + error;
+  } else {
+    std::set<std::string> names;
+    for (Sample const& s : samples) names.insert(s.gpu);
+    for (std::string const& name : names) {
+      if (auto const text = embedded_profile_of(name)) {
+        error = add_predictors(*text, predictors);
+      } else if (Gpu const* gpu = find_gpu(builtin_catalog(), name)) {
+        predictors[name] = datasheet_predictors(datasheet_profile(*gpu));
+      }
+    }
+  }
+  if (error.empty()) return predictors;
+  print_error(error);
+  return std::nullopt;
 }
 
 int check_profile(CheckArguments const& a) {
@@ -129,12 +174,54 @@ int check_profile(CheckArguments const& a) {
   }
   CheckOptions options;
   options.split.held_ranks = a.held_ranks;
-  CheckResult const result = check_samples(profiles_of(samples), samples, options);
+  auto const predictors = predictors_for(a.profile, samples);
+  if (!predictors) return kBadInput;
+  CheckResult const result = check_samples(*predictors, samples, options);
   int code = 0;
   if (!a.json.empty()) code = write(a.json, check_json(result));
   if (code == 0 && a.json != "-") code = write("-", check_text(result, a.worst));
   if (code != 0) return code;
   if (!result.exposed.empty()) return 1;
+  return read.imported.problems.empty() ? 0 : kBadInput;
+}
+
+struct FitArguments {
+  std::vector<std::string> samples;
+  ImportHints hints;
+  std::string gpu;
+  std::string stack;
+  std::string split = "train";
+  std::string date;
+  std::string out;
+};
+
+int fit(FitArguments const& a) {
+  if (std::string const error = hint_error(a.hints); !error.empty()) {
+    print_error(error);
+    return kBadInput;
+  }
+  ImportResult const read = read_all(a.samples, a.hints);
+  std::set<std::string> gpus;
+  for (Sample const& s : read.imported.samples) gpus.insert(s.gpu);
+  std::string const name = gpus.size() == 1 && a.gpu.empty() ? *gpus.begin() : a.gpu;
+  if (!gpus.contains(name)) {
+    std::vector<std::string_view> const measured(gpus.begin(), gpus.end());
+    print_error(gpus.empty() ? "there is no measured point in what was given"
+                             : "a profile is of one GPU; name it with --of: " + one_of(measured));
+    return kBadInput;
+  }
+  ProfileText const profile = fit_profile(*find_gpu(builtin_catalog(), name), read.imported.samples,
+                                          {a.split == "train", a.stack, a.date});
+  if (int const code = write(a.out, to_text(profile)); code != 0) return code;
+  std::string told;
+  for (OperationNote const& o : profile.operations) {
+    told += fmt::format("{:<28} {:<9} {:>7} rows", o.operation, o.dtype, o.rows);
+    if (o.heldout_rows > 0)
+      told += fmt::format(", held out {:>6}: median {:.1f} %, p90 {:.1f} %", o.heldout_rows,
+                          100 * o.heldout_median, 100 * o.heldout_p90);
+    told += "\n";
+  }
+  std::fputs(told.c_str(), a.out == "-" ? stderr : stdout);
   return read.imported.problems.empty() ? 0 : kBadInput;
 }
 

@@ -1,0 +1,26 @@
+// A profile from measured points of one GPU.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "calibrate/profile_text.hpp"
+#include "calibrate/sample.hpp"
+#include "models/hardware.hpp"
+
+namespace rollcast {
+
+struct FitOptions {
+  bool train_only = true;  // false: every row, for a profile that nobody checks on them
+  std::string stack;       // where several measured the same: the software to take, as its version begins
+  std::string date;
+};
+
+// Tables of what the samples hold: gemm by type, attention by type and window, moe by type and distribution,
+// collectives with the engines' own all-reduce. Of several software versions one is taken for each operation
+// and type: that of `stack`, else the one with most (n, k) pairs, head configurations or expert shapes; more
+// rows among equals. Sustained rows are left out. The share of the memory bandwidth, the median over memory
+// passes of 16 MB or more, becomes the number memory_pass.
+ProfileText fit_profile(Gpu const& gpu, std::vector<Sample> const& samples, FitOptions const& options);
+
+}  // namespace rollcast

@@ -1,0 +1,240 @@
+#include "calibrate/measured_profile.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <tuple>
+#include <utility>
+
+#include "calibrate/datasheet.hpp"
+#include "models/catalog/catalog.hpp"
+
+namespace rollcast {
+namespace {
+
+using Shape = std::tuple<double, double, double>;
+
+std::optional<std::size_t> place(std::vector<double> const& knots, double v) {
+  auto const it = std::lower_bound(knots.begin(), knots.end(), v);
+  if (it == knots.end() || v < *it) return std::nullopt;
+  return static_cast<std::size_t>(it - knots.begin());
+}
+
+Predictor gemm_predictor(GemmTable const& table, Gpu const& gpu, double sustained_clock) {
+  auto const prices = std::make_shared<GemmPrices>(table, gpu);
+  auto const cells = std::make_shared<GemmTable>(table);
+  auto const fits = [kind = table.kind](Sample const& s) { return gemm_kind_of(s.dtype) == kind; };
+  return {"gemm",
+          [prices, fits, sustained_clock](Sample const& s) -> std::optional<Seconds> {
+            if (!fits(s)) return std::nullopt;
+            Seconds const burst = prices->at(s.shape[0], s.shape[1], s.shape[2]);
+            return s.variant.ends_with("sustained") ? burst / sustained_clock : burst;
+          },
+          [cells, fits](Sample const& s) {
+            auto const m = place(cells->m, s.shape[0]), n = place(cells->n, s.shape[1]);
+            auto const k = place(cells->k, s.shape[2]);
+            return fits(s) && m && n && k && !std::isnan(cells->at(*n, *k, *m));
+          }};
+}
+
+// Shape of an attention sample: batch, length, then heads; a prefill has its prefix between.
+HeadShape heads_of(Sample const& s) {
+  std::size_t const at = s.operation == "attention_prefill" ? 3 : 2;
+  return {s.shape[at], s.shape[at + 1], s.shape[at + 2]};
+}
+
+bool same(HeadShape const& a, HeadShape const& b) {
+  return std::tie(a.heads, a.kv_heads, a.head_dim) == std::tie(b.heads, b.kv_heads, b.head_dim);
+}
+
+bool is_cell(AttentionTable const& t, Sample const& s) {
+  auto const batch = place(t.batch, s.shape[0]), length = place(t.length, s.shape[1]);
+  HeadShape const heads = heads_of(s);
+  for (std::size_t i = 0; batch && length && i < t.shapes.size(); ++i) {
+    if (same(t.shapes[i], heads))
+      return !std::isnan(t.log_ratio[(i * t.batch.size() + *batch) * t.length.size() + *length]);
+  }
+  return false;
+}
+
+Predictor attention_predictor(AttentionTable const& table, Gpu const& gpu) {
+  auto const cells = std::make_shared<AttentionTable>(table);
+  // A price needs a grid per head configuration; each is made once.
+  auto const bound = std::make_shared<std::map<Shape, AttentionPrices>>();
+  std::string const operation =
+      table.kind == AttentionKind::decode ? "attention_decode" : "attention_prefill";
+  auto const fits = [cells](Sample const& s) {
+    double const window = std::isinf(window_of(s.variant)) ? 0 : window_of(s.variant);
+    double const element = s.dtype == "fp8" ? 1 : 2;
+    return !(window < cells->window) && !(cells->window < window) && !(element < cells->kv_bytes) &&
+           !(cells->kv_bytes < element);
+  };
+  return {operation,
+          [cells, bound, fits, gpu](Sample const& s) -> std::optional<Seconds> {
+            if (!fits(s)) return std::nullopt;
+            HeadShape const heads = heads_of(s);
+            Shape const key{heads.heads, heads.kv_heads, heads.head_dim};
+            auto it = bound->find(key);
+            if (it == bound->end()) it = bound->emplace(key, AttentionPrices(*cells, gpu, heads)).first;
+            if (s.operation == "attention_prefill" && s.shape[2] > 0)
+              return it->second.with_prefix(s.shape[0], s.shape[1], s.shape[2]);
+            return it->second.at(s.shape[0], s.shape[1]);
+          },
+          [cells, fits](Sample const& s) { return fits(s) && is_cell(*cells, s); }};
+}
+
+MoeShape moe_shape(Sample const& s) {
+  return {s.shape[1], s.shape[2], s.shape[3], s.shape[4], s.shape[5], s.shape[6]};
+}
+
+bool is_cell(MoeTable const& t, Sample const& s) {
+  auto const tokens = place(t.tokens, s.shape[0]);
+  MoeShape const b = moe_shape(s);
+  for (std::size_t i = 0; tokens && i < t.shapes.size(); ++i) {
+    MoeShape const& a = t.shapes[i];
+    if (std::tie(a.hidden, a.intermediate, a.experts, a.top_k, a.tp, a.ep) ==
+        std::tie(b.hidden, b.intermediate, b.experts, b.top_k, b.tp, b.ep))
+      return !std::isnan(t.log_ratio[i * t.tokens.size() + *tokens]);
+  }
+  return false;
+}
+
+Predictor moe_predictor(MoeTable const& table, Gpu const& gpu) {
+  auto const cells = std::make_shared<MoeTable>(table);
+  auto const bound = std::make_shared<std::map<std::vector<double>, MoePrices>>();
+  auto const fits = [cells](Sample const& s) {
+    return gemm_kind_of(s.dtype) == cells->kind && s.variant.ends_with(cells->distribution);
+  };
+  return {"moe",
+          [cells, bound, fits, gpu](Sample const& s) -> std::optional<Seconds> {
+            if (!fits(s)) return std::nullopt;
+            std::vector<double> const key(s.shape.begin() + 1, s.shape.end());
+            auto it = bound->find(key);
+            if (it == bound->end()) it = bound->emplace(key, MoePrices(*cells, gpu, moe_shape(s))).first;
+            return it->second.at(s.shape[0]);
+          },
+          [cells, fits](Sample const& s) { return fits(s) && is_cell(*cells, s); }};
+}
+
+// Node and fabric of a collective sample; nullopt for what the catalog does not hold.
+std::optional<ClusterSpec> cluster_of(Gpu const& gpu, Sample const& s) {
+  for (Node const& n : builtin_catalog().nodes) {
+    if (n.gpu.name != gpu.name) continue;
+    Fabric const* fabric = find_fabric(builtin_catalog(), s.fabric.empty() ? n.fabric : s.fabric);
+    if (fabric == nullptr) return std::nullopt;
+    ClusterSpec c{n, static_cast<int>(s.shape[2]), *fabric};
+    if (!s.fabric.empty()) c.node.nic = fabric->nic;
+    return c;
+  }
+  return std::nullopt;
+}
+
+bool is_engines_own(Sample const& s) {
+  return s.variant.starts_with("vllm") || s.variant.starts_with("sglang");
+}
+
+bool is_size_of_series(NcclCalibration const& calibration, Sample const& s) {
+  double const octave = std::log2(s.shape[0]);
+  for (NcclCorrection const& c : calibration.corrections) {
+    bool const series = c.gpu == s.gpu && s.operation == name_of(c.kind) &&
+                        c.ranks == static_cast<int>(s.shape[1]) && c.nodes == static_cast<int>(s.shape[2]) &&
+                        c.source.find(s.source) != std::string::npos;
+    if (!series) continue;
+    for (CorrectionKnot const& k : c.knots) {
+      if (std::fabs(k.octave - octave) < 0.006) return true;  // octaves are written with two decimals
+    }
+  }
+  return false;
+}
+
+void add_collectives(CollectiveCalibration const& calibration, Gpu const& gpu, std::vector<Predictor>& out) {
+  auto const shared = std::make_shared<CollectiveCalibration>(calibration);
+  using Key = std::tuple<int, double, double, std::string>;
+  auto const curves = std::make_shared<std::map<Key, CollectiveCurve>>();
+  for (CollectiveKind const kind :
+       {CollectiveKind::all_reduce, CollectiveKind::all_gather, CollectiveKind::reduce_scatter,
+        CollectiveKind::broadcast, CollectiveKind::all_to_all, CollectiveKind::send_recv}) {
+    auto const price = [shared, curves, gpu, kind](Sample const& s) -> std::optional<Seconds> {
+      auto const cluster = cluster_of(gpu, s);
+      if (!cluster) return std::nullopt;
+      if (is_engines_own(s)) {
+        auto const own = custom_all_reduce_price(shared->custom, cluster->node, s.variant,
+                                                 static_cast<int>(s.shape[1]), Bytes(s.shape[0]));
+        return own ? std::optional<Seconds>(own->total()) : std::nullopt;
+      }
+      Key const key{static_cast<int>(kind), s.shape[1], s.shape[2], s.fabric};
+      auto it = curves->find(key);
+      if (it == curves->end()) {
+        Group const group{static_cast<int>(s.shape[1]), static_cast<int>(s.shape[2]), 1};
+        it = curves->emplace(key, collective_curve(shared->nccl, *cluster, kind, group)).first;
+      }
+      return rollcast::price(it->second, Bytes(s.shape[0])).total();
+    };
+    out.push_back({std::string(name_of(kind)), price, [shared](Sample const& s) {
+                     return !is_engines_own(s) && is_size_of_series(shared->nccl, s);
+                   }});
+  }
+}
+
+template <class T>
+std::string read_into(Parsed<T> parsed, std::vector<T>& tables) {
+  if (!parsed.value) return parsed.error.empty() ? "cannot be read" : parsed.error;
+  tables.push_back(std::move(*parsed.value));
+  return {};
+}
+
+std::string read_table(ProfileTable const& t, MeasuredTables& tables) {
+  if (t.name.starts_with("gemm ")) return read_into(gemm_table_from(t.text), tables.gemm);
+  if (t.name.starts_with("attention_")) return read_into(attention_table_from(t.text), tables.attention);
+  if (t.name.starts_with("moe ")) return read_into(moe_table_from(t.text), tables.moe);
+  if (t.name != "collectives") return "no such table";
+  CollectiveCalibrationText c = collective_calibration_from_text(t.text);
+  if (!c.value) return c.error;
+  tables.collectives.push_back(std::move(*c.value));
+  return {};
+}
+
+}  // namespace
+
+Parsed<MeasuredTables> measured_tables_from(ProfileText const& p) {
+  MeasuredTables tables;
+  for (ProfileTable const& t : p.tables) {
+    if (std::string const error = read_table(t, tables); !error.empty())
+      return {std::nullopt, "table '" + t.name + "': " + error};
+  }
+  return {std::move(tables), {}};
+}
+
+std::vector<Predictor> measured_predictors(MeasuredTables const& tables, Gpu const& gpu) {
+  double const clock = datasheet_profile(gpu).sustained_clock.value;
+  std::vector<Predictor> all;
+  for (GemmTable const& t : tables.gemm) all.push_back(gemm_predictor(t, gpu, clock));
+  for (AttentionTable const& t : tables.attention) all.push_back(attention_predictor(t, gpu));
+  for (MoeTable const& t : tables.moe) all.push_back(moe_predictor(t, gpu));
+  for (CollectiveCalibration const& c : tables.collectives) add_collectives(c, gpu, all);
+  return all;
+}
+
+Parsed<Profile> profile_of(ProfileText const& text) {
+  Gpu const* gpu = find_gpu(builtin_catalog(), text.gpu);
+  if (gpu == nullptr) return {std::nullopt, "gpu '" + text.gpu + "' is not in the catalog"};
+  Profile p = datasheet_profile(*gpu);
+  p.name = text.name;
+  std::map<std::string, Cited*> const members = {{"gemm_bf16", &p.gemm_bf16},
+                                                 {"gemm_fp8", &p.gemm_fp8},
+                                                 {"memory_pass", &p.memory_pass},
+                                                 {"sustained_clock", &p.sustained_clock},
+                                                 {"pcie", &p.pcie},
+                                                 {"kernel_launch", &p.kernel_launch},
+                                                 {"engine_step", &p.engine_step},
+                                                 {"engine_per_sequence", &p.engine_per_sequence}};
+  for (auto const& [name, cited] : text.numbers) {
+    auto const it = members.find(name);
+    if (it == members.end()) return {std::nullopt, "'" + name + "' is no number of a profile"};
+    *it->second = cited;
+  }
+  return {std::move(p), {}};
+}
+
+}  // namespace rollcast

@@ -1,0 +1,37 @@
+// The tables that a profile's text carries, and what they say of measured points.
+//
+// Names: "gemm <kind>", "attention_decode <dtype>[ window N]", "attention_prefill <dtype>[ window N]",
+// "moe <kind> <distribution>", "collectives". Each text is what to_text of that table writes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "calibrate/predictor.hpp"
+#include "calibrate/profile_text.hpp"
+#include "models/attention_tables.hpp"
+#include "models/collective_calibration.hpp"
+#include "models/gemm_table.hpp"
+#include "models/moe_table.hpp"
+
+namespace rollcast {
+
+struct MeasuredTables {
+  std::vector<GemmTable> gemm;
+  std::vector<AttentionTable> attention;
+  std::vector<MoeTable> moe;
+  std::vector<CollectiveCalibration> collectives;  // at most one
+};
+
+// An unknown name or a text that cannot be read is an error that names the table.
+Parsed<MeasuredTables> measured_tables_from(ProfileText const& p);
+
+// One for each table; no price for other types, windows, distributions. A knot: a cell of the table; of the
+// collectives a size of a series that was fitted to the sample's own source.
+std::vector<Predictor> measured_predictors(MeasuredTables const& tables, Gpu const& gpu);
+
+// datasheet_profile of the GPU with the numbers of the text. An unknown number, a gpu that is not in the
+// catalog is an error.
+Parsed<Profile> profile_of(ProfileText const& p);
+
+}  // namespace rollcast
