@@ -228,8 +228,7 @@ int fit(FitArguments const& a) {
 int bench() {
   print_error(
       "the benchmarks are programs of their own, built where a CUDA compiler is found; run them on the GPU "
-      "to be "
-      "measured and give their output to 'rollcast calibrate fit --samples'");
+      "to be measured and give their output to 'rollcast calibrate fit --samples'");
   return kBadInput;
 }
 
@@ -241,38 +240,60 @@ void add_calibrate_command(CLI::App& app, int& exit_code) {
   calibrate->require_subcommand(1);
 
   auto const in = std::make_shared<ImportArguments>();
-  CLI::App* const import =
+  CLI::App* const importing =
       calibrate->add_subcommand("import", "Collect measured points of tables and logs in one file");
-  import->add_option("paths", in->paths, "Files, or folders with all below them")
+  importing->add_option("paths", in->paths, "Files, or folders with all below them")
       ->required()
       ->type_name("DIR|FILE");
-  import->add_option("--out", in->out, "Samples file to write (- standard output)")
+  importing->add_option("--out", in->out, "Samples file to write (- standard output)")
       ->required()
       ->type_name("FILE");
-  import->add_option("--measured-by", in->measured_by, "Who measured, for the file's header")
+  importing->add_option("--measured-by", in->measured_by, "Who measured, for the file's header")
       ->type_name("TEXT");
-  import->add_option("--driver", in->driver, "GPU driver, for the file's header")->type_name("TEXT");
-  add_hints(*import, in->hints);
-  import->footer("Example:\n  rollcast calibrate import nccl.log --gpu h100-sxm --out samples.csv");
-  import->callback([in, &exit_code] { exit_code = import_samples(*in);
-});
+  importing->add_option("--driver", in->driver, "GPU driver, for the file's header")->type_name("TEXT");
+  add_hints(*importing, in->hints);
+  importing->footer("Example:\n  rollcast calibrate import nccl.log --gpu h100-sxm --out samples.csv");
+  importing->callback([in, &exit_code] { exit_code = import_samples(*in); });
 
-auto const ck = std::make_shared<CheckArguments>();
-CLI::App* const check = calibrate->add_subcommand("check", "Compare a profile with measured points");
-check->add_option("--samples", ck->samples, "Files, or folders with all below them")
-    ->required()
-    ->type_name("DIR|FILE");
-check->add_option("--json", ck->json, "Write the checks as JSON (- in place of the text)")->type_name("FILE");
-check->add_option("--held-ranks", ck->held_ranks, "Tell collectives of so many ranks apart, as held out")
-    ->check(whole_number(2, 100000))
-    ->type_name("N");
-check->add_flag("--worst", ck->worst, "List the worst rows of each check");
-add_hints(*check, ck->hints);
-check->footer("Exit code 1: the profile holds rows that are held out.");
-check->callback([ck, &exit_code] { exit_code = check_profile(*ck); });
+  auto const ft = std::make_shared<FitArguments>();
+  CLI::App* const fitting = calibrate->add_subcommand("fit", "Make a profile of measured points");
+  fitting->add_option("--samples", ft->samples, "Files, or folders with all below them")
+      ->required()
+      ->type_name("DIR|FILE");
+  fitting->add_option("--out", ft->out, "Profile to write (- standard output)")
+      ->required()
+      ->type_name("FILE");
+  fitting->add_option("--of", ft->gpu, "GPU to fit, where several were measured")->type_name("NAME");
+  fitting
+      ->add_option("--stack", ft->stack, "Software to take where several were measured: vllm, sglang 0.5.10")
+      ->type_name("TEXT");
+  fitting->add_option("--split", ft->split, "train: leave held-out rows for the check; all: use every row")
+      ->check(CLI::IsMember({"train", "all"}))
+      ->capture_default_str();
+  fitting->add_option("--date", ft->date, "When it was measured")->type_name("DATE");
+  add_hints(*fitting, ft->hints);
+  fitting->footer("Example:\n  rollcast calibrate fit --samples samples.csv --out h200.yaml");
+  fitting->callback([ft, &exit_code] { exit_code = fit(*ft); });
 
-CLI::App* const benchmarks = calibrate->add_subcommand("bench", "How to measure on your own GPUs");
-benchmarks->callback([&exit_code] { exit_code = bench(); });
+  auto const ck = std::make_shared<CheckArguments>();
+  CLI::App* const check = calibrate->add_subcommand("check", "Compare a profile with measured points");
+  check->add_option("--samples", ck->samples, "Files, or folders with all below them")
+      ->required()
+      ->type_name("DIR|FILE");
+  check->add_option("--profile", ck->profile, "Profile to check; default: the built-in one of each GPU")
+      ->type_name("FILE");
+  check->add_option("--json", ck->json, "Write the checks as JSON (- in place of the text)")
+      ->type_name("FILE");
+  check->add_option("--held-ranks", ck->held_ranks, "Tell collectives of so many ranks apart, as held out")
+      ->check(whole_number(2, 100000))
+      ->type_name("N");
+  check->add_flag("--worst", ck->worst, "List the worst rows of each check");
+  add_hints(*check, ck->hints);
+  check->footer("Exit code 1: the profile holds rows that are held out.");
+  check->callback([ck, &exit_code] { exit_code = check_profile(*ck); });
+
+  CLI::App* const benchmarks = calibrate->add_subcommand("bench", "How to measure on your own GPUs");
+  benchmarks->callback([&exit_code] { exit_code = bench(); });
 }  // namespace rollcast
 
 }  // namespace rollcast
