@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "calibrate/fit_attention.hpp"
 #include "calibrate/fit_collectives.hpp"
@@ -98,12 +99,12 @@ class Fitter {
 
   void add(std::string const& operation, std::string const& dtype, std::string const& table, Rows const& rows,
            int fitted, Residuals const& held_out, std::string text) {
-    OperationNote note{operation, dtype,         Basis::measured, rows.version + ":",
+    OperationNote note{operation, dtype,         Basis::measured, rows.version, "",
                        fitted,    held_out.rows, held_out.median, held_out.p90};
-    for (std::string const& s : rows.sources) note.source += " " + s;
+    for (std::string const& s : rows.sources) note.source += (note.source.empty() ? "" : " ") + s;
     profile_.operations.push_back(std::move(note));
     profile_.tables.push_back({table, std::move(text)});
-    stacks_.insert(rows.version);
+    if (!rows.version.empty()) stacks_.insert(rows.version);
   }
 
   void add_gemm(GemmKind kind) {
@@ -145,31 +146,57 @@ class Fitter {
     }
   }
 
-  // The fits of collectives choose their rows themselves, series by series.
+  // Of each operation, node count and fabric the version with most pairs of ranks and doubled sizes.
+  std::map<std::string, std::string> versions_of_collectives() const {
+    std::map<std::string, std::map<std::string, std::set<std::pair<int, int>>>> covers;
+    for (Sample const& s : samples_) {
+      if (is_fitted_collective(s))
+        covers[series_of(s)][s.version].insert({static_cast<int>(s.shape[1]), std::ilogb(s.shape[0])});
+    }
+    std::map<std::string, std::string> taken;
+    for (auto const& [series, versions] : covers) {
+      std::size_t most = 0;
+      for (auto const& [version, pairs] : versions) {
+        if (pairs.size() <= most) continue;
+        most = pairs.size();
+        taken[series] = version;
+      }
+    }
+    return taken;
+  }
+
+  static bool is_fitted_collective(Sample const& s) {
+    return is_collective(s.operation) && s.variant == "nccl" && s.dtype != "int8" &&
+           (s.shape[2] < 1.5 || !s.fabric.empty());
+  }
+  static std::string series_of(Sample const& s) {
+    return fmt::format("{} {:.0f} {}", s.operation, s.shape[2], s.fabric);
+  }
+
   void add_collectives() {
     Rows rows;
-    CollectiveCalibration calibration;
-    std::vector<Sample> nccl, own;
-    for (Sample const& s : samples_) {
+    std::vector<Sample> own;
+    std::map<std::string, std::string> const versions = versions_of_collectives();
+    for (std::size_t i = 0; i < samples_.size(); ++i) {
+      Sample s = samples_[i];
       if (!is_collective(s.operation)) continue;
-      bool const of_engine = s.variant.starts_with("vllm") || s.variant.starts_with("sglang");
-      std::vector<Sample>& list = of_engine ? own : nccl;
-      if (!of_engine && s.variant != "nccl") continue;  // forced algorithms, in place
-      list.push_back(s);
-      if (!of_engine) list.back().variant = s.fabric;
+      if (s.variant.starts_with("vllm") || s.variant.starts_with("sglang")) {
+        if (is_train(i)) own.push_back(s);
+        continue;
+      }
+      if (!is_fitted_collective(s) || versions.at(series_of(s)) != s.version) continue;
+      s.variant = s.fabric;  // as fit_collectives wants it
       rows.sources.insert(s.source);
+      (is_train(i) ? rows.train : rows.held_out).push_back(std::move(s));
     }
-    CollectiveSplit const split = options_.train_only ? CollectiveSplit::sizes : CollectiveSplit::all;
-    calibration.nccl = fit_collectives(nccl, split);
-    calibration.custom = fit_custom_all_reduce(own, options_.train_only);
+    CollectiveCalibration calibration;
+    calibration.nccl = fit_collectives(rows.train, CollectiveSplit::all);
+    calibration.custom = fit_custom_all_reduce(own, false);
     if (calibration.nccl.corrections.empty() && calibration.custom.series.empty()) return;
-    rows.version = "nccl";
     CollectiveResidual const held =
-        check_all_collectives(calibration.nccl, nccl, split, CollectiveRows::held_out);
-    CollectiveResidual const trained =
-        check_all_collectives(calibration.nccl, nccl, split, CollectiveRows::trained);
-    add("collectives", "", "collectives", rows, trained.rows, {held.rows, held.median, held.p90},
-        to_text(calibration));
+        check_all_collectives(calibration.nccl, rows.held_out, CollectiveSplit::all, CollectiveRows::trained);
+    add("collectives", "", "collectives", rows, static_cast<int>(rows.train.size()),
+        {held.rows, held.median, held.p90}, to_text(calibration));
     profile_.operations.back().basis = Basis::fitted;
   }
 
@@ -184,8 +211,8 @@ class Fitter {
     double const share = std::min(1.0, median_of(shares));
     std::string const source = fmt::format("median of {} measured passes of 16 MB and more", shares.size());
     profile_.numbers.push_back({"memory_pass", {share, source}});
-    profile_.operations.push_back(
-        {"memory_pass", "", Basis::bytes_over_bandwidth, source, static_cast<int>(shares.size()), 0, 0, 0});
+    profile_.operations.push_back({"memory_pass", "", Basis::bytes_over_bandwidth, "", source,
+                                   static_cast<int>(shares.size()), 0, 0, 0});
   }
 
   Gpu const& gpu_;

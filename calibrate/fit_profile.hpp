@@ -18,9 +18,11 @@ struct FitOptions {
 
 // Tables of what the samples hold: gemm by type, attention by type and window, moe by type and distribution,
 // collectives with the engines' own all-reduce. Of several software versions one is taken for each operation
-// and type: that of `stack`, else the one with most (n, k) pairs, head configurations or expert shapes; more
-// rows among equals. Sustained rows are left out. The share of the memory bandwidth, the median over memory
-// passes of 16 MB or more, becomes the number memory_pass.
+// and type: that of `stack`, else the one with most (n, k) pairs, head configurations, expert shapes or pairs
+// of ranks and doubled sizes; more rows among equals. Collectives are chosen so for each node count and
+// fabric; those on several nodes without a fabric, in place or with a forced algorithm are left out, as are
+// sustained rows. The share of the memory bandwidth, the median over memory passes of 16 MB or more, becomes
+// the number memory_pass.
 ProfileText fit_profile(Gpu const& gpu, std::vector<Sample> const& samples, FitOptions const& options);
 
 }  // namespace rollcast

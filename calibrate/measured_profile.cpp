@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -134,6 +135,9 @@ bool is_engines_own(Sample const& s) {
   return s.variant.starts_with("vllm") || s.variant.starts_with("sglang");
 }
 
+constexpr double kOctave = 0.9;
+constexpr double kOctaveDigits = 0.006;  // octaves are written with two decimals
+
 bool is_size_of_series(NcclCalibration const& calibration, Sample const& s) {
   double const octave = std::log2(s.shape[0]);
   for (NcclCorrection const& c : calibration.corrections) {
@@ -141,8 +145,11 @@ bool is_size_of_series(NcclCalibration const& calibration, Sample const& s) {
                         c.ranks == static_cast<int>(s.shape[1]) && c.nodes == static_cast<int>(s.shape[2]) &&
                         c.source.find(s.source) != std::string::npos;
     if (!series) continue;
-    for (CorrectionKnot const& k : c.knots) {
-      if (std::fabs(k.octave - octave) < 0.006) return true;  // octaves are written with two decimals
+    for (std::size_t i = 0; i < c.knots.size(); ++i) {
+      // Where sizes are dense a knot is the mean of several and none of them.
+      bool const lonely = (i == 0 || c.knots[i].octave - c.knots[i - 1].octave > kOctave) &&
+                          (i + 1 == c.knots.size() || c.knots[i + 1].octave - c.knots[i].octave > kOctave);
+      if (lonely && std::fabs(c.knots[i].octave - octave) < kOctaveDigits) return true;
     }
   }
   return false;
@@ -177,6 +184,17 @@ void add_collectives(CollectiveCalibration const& calibration, Gpu const& gpu, s
   }
 }
 
+// A note of a window or a distribution names its operation first: "attention_decode window 128".
+std::function<bool(Sample const&)> of_own_software(std::function<bool(Sample const&)> is_cell,
+                                                   ProfileText const& text) {
+  std::set<std::string> measured;  // "operation|dtype|software"
+  for (OperationNote const& o : text.operations)
+    measured.insert(o.operation.substr(0, o.operation.find(' ')) + "|" + o.dtype + "|" + o.software);
+  return [is_cell = std::move(is_cell), measured = std::move(measured)](Sample const& s) {
+    return measured.contains(s.operation + "|" + s.dtype + "|" + s.version) && is_cell(s);
+  };
+}
+
 template <class T>
 std::string read_into(Parsed<T> parsed, std::vector<T>& tables) {
   if (!parsed.value) return parsed.error.empty() ? "cannot be read" : parsed.error;
@@ -206,12 +224,14 @@ Parsed<MeasuredTables> measured_tables_from(ProfileText const& p) {
   return {std::move(tables), {}};
 }
 
-std::vector<Predictor> measured_predictors(MeasuredTables const& tables, Gpu const& gpu) {
+std::vector<Predictor> measured_predictors(MeasuredTables const& tables, ProfileText const& text,
+                                           Gpu const& gpu) {
   double const clock = datasheet_profile(gpu).sustained_clock.value;
   std::vector<Predictor> all;
   for (GemmTable const& t : tables.gemm) all.push_back(gemm_predictor(t, gpu, clock));
   for (AttentionTable const& t : tables.attention) all.push_back(attention_predictor(t, gpu));
   for (MoeTable const& t : tables.moe) all.push_back(moe_predictor(t, gpu));
+  for (Predictor& p : all) p.is_knot = of_own_software(std::move(p.is_knot), text);
   for (CollectiveCalibration const& c : tables.collectives) add_collectives(c, gpu, all);
   return all;
 }

@@ -26,9 +26,11 @@ struct MeasuredTables {
 // An unknown name or a text that cannot be read is an error that names the table.
 Parsed<MeasuredTables> measured_tables_from(ProfileText const& p);
 
-// One for each table; no price for other types, windows, distributions. A knot: a cell of the table; of the
-// collectives a size of a series that was fitted to the sample's own source.
-std::vector<Predictor> measured_predictors(MeasuredTables const& tables, Gpu const& gpu);
+// One for each table of `p`; no price for other types, windows, distributions. A knot: a cell of the table,
+// of a sample of the software that the table was fitted to (others measured the shape, but not that row); of
+// the collectives a size of a series that was fitted to the sample's own source.
+std::vector<Predictor> measured_predictors(MeasuredTables const& tables, ProfileText const& p,
+                                           Gpu const& gpu);
 
 // datasheet_profile of the GPU with the numbers of the text. An unknown number, a gpu that is not in the
 // catalog is an error.

@@ -160,6 +160,8 @@ class Reader {
       o.operation = text_of(key, value);
     else if (key == "dtype")
       o.dtype = text_of(key, value);
+    else if (key == "software")
+      o.software = text_of(key, value);
     else if (key == "source")
       o.source = text_of(key, value);
     else if (key == "rows")
@@ -173,8 +175,8 @@ class Reader {
     else if (key == "basis")
       read_basis(o, value);
     else
-      unknown(key, {"operation", "dtype", "basis", "source", "rows", "heldout_rows", "heldout_median",
-                    "heldout_p90"});
+      unknown(key, {"operation", "dtype", "basis", "software", "source", "rows", "heldout_rows",
+                    "heldout_median", "heldout_p90"});
   }
 
   void read_basis(OperationNote& o, std::string_view value) {
@@ -247,8 +249,10 @@ std::string to_text(ProfileText const& p) {
   auto const at = std::back_inserter(out);
   if (!p.operations.empty()) out += "operations:\n";
   for (OperationNote const& o : p.operations) {
-    fmt::format_to(at, "  - operation: {}\n    dtype: {}\n    basis: {}\n    source: {}\n    rows: {}\n",
-                   quoted(o.operation), quoted(o.dtype), name_of(o.basis), quoted(o.source), o.rows);
+    fmt::format_to(
+        at,
+        "  - operation: {}\n    dtype: {}\n    basis: {}\n    software: {}\n    source: {}\n    rows: {}\n",
+        quoted(o.operation), quoted(o.dtype), name_of(o.basis), quoted(o.software), quoted(o.source), o.rows);
     if (o.heldout_rows > 0)
       fmt::format_to(at, "    heldout_rows: {}\n    heldout_median: {:.4g}\n    heldout_p90: {:.4g}\n",
                      o.heldout_rows, o.heldout_median, o.heldout_p90);

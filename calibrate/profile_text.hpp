@@ -8,7 +8,8 @@
 //     - operation: "gemm"
 //       dtype: "bf16"
 //       basis: measured
-//       source: "vllm 0.24.0: h100_sxm/gemm/vllm/0.24.0/gemm_perf.csv"
+//       software: "vllm 0.24.0"
+//       source: "h100_sxm/gemm/vllm/0.24.0/gemm_perf.csv"
 //       rows: 23621
 //       heldout_rows: 5905
 //       heldout_median: 0.0281
@@ -46,6 +47,7 @@ struct OperationNote {
   std::string operation;
   std::string dtype;
   Basis basis = Basis::measured;
+  std::string software;  // Sample::version of the rows; "" where they are of several
   std::string source;
   int rows = 0;  // that the fit saw
   int heldout_rows = 0;

@@ -118,7 +118,7 @@ std::string add_predictors(ProfileText const& text,
   Parsed<MeasuredTables> const tables = measured_tables_from(text);
   if (!tables.value) return tables.error;
   std::vector<Predictor>& list = predictors[text.gpu];
-  list = measured_predictors(*tables.value, profile.value->gpu);
+  list = measured_predictors(*tables.value, text, profile.value->gpu);
   for (Predictor& p : datasheet_predictors(*profile.value)) list.push_back(std::move(p));
   return {};
 }

@@ -19,8 +19,8 @@ ProfileText small() {
   p.gpu = "h100-sxm";
   p.stack = "vllm 0.24.0";
   p.date = "2026-01-31";
-  p.operations = {{"gemm", "bf16", Basis::measured, "somewhere: here", 10, 3, 0.0281, 0.0934},
-                  {"memory_pass", "", Basis::bytes_over_bandwidth, "x", 0, 0, 0, 0}};
+  p.operations = {{"gemm", "bf16", Basis::measured, "vllm 0.24.0", "somewhere: here", 10, 3, 0.0281, 0.0934},
+                  {"memory_pass", "", Basis::bytes_over_bandwidth, "", "x", 0, 0, 0, 0}};
   p.numbers = {{"sustained_clock", {0.88, "a source"}}};
   p.tables = {{"gemm bf16", "kind bf16\n  4 5 0a\n\nend\n"}, {"collectives", "nccl: x # y\n"}};
   return p;
