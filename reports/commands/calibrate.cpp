@@ -103,6 +103,7 @@ int import_samples(ImportArguments const& a) {
 }
 
 struct CheckArguments {
+  std::string profile;
   std::vector<std::string> samples;
   ImportHints hints;
   std::string json;
