@@ -202,7 +202,7 @@ std::string read_into(Parsed<T> parsed, std::vector<T>& tables) {
   return {};
 }
 
-std::string read_table(ProfileTable const& t, MeasuredTables& tables) {
+std::string read_table(ProfileTable const& t, KernelTables& tables) {
   if (t.name.starts_with("gemm ")) return read_into(gemm_table_from(t.text), tables.gemm);
   if (t.name.starts_with("attention_")) return read_into(attention_table_from(t.text), tables.attention);
   if (t.name.starts_with("moe ")) return read_into(moe_table_from(t.text), tables.moe);
@@ -215,8 +215,8 @@ std::string read_table(ProfileTable const& t, MeasuredTables& tables) {
 
 }  // namespace
 
-Parsed<MeasuredTables> measured_tables_from(ProfileText const& p) {
-  MeasuredTables tables;
+Parsed<KernelTables> measured_tables_from(ProfileText const& p) {
+  KernelTables tables;
   for (ProfileTable const& t : p.tables) {
     if (std::string const error = read_table(t, tables); !error.empty())
       return {std::nullopt, "table '" + t.name + "': " + error};
@@ -224,7 +224,7 @@ Parsed<MeasuredTables> measured_tables_from(ProfileText const& p) {
   return {std::move(tables), {}};
 }
 
-std::vector<Predictor> measured_predictors(MeasuredTables const& tables, ProfileText const& text,
+std::vector<Predictor> measured_predictors(KernelTables const& tables, ProfileText const& text,
                                            Gpu const& gpu) {
   double const clock = datasheet_profile(gpu).sustained_clock.value;
   std::vector<Predictor> all;

@@ -9,28 +9,17 @@
 
 #include "calibrate/predictor.hpp"
 #include "calibrate/profile_text.hpp"
-#include "models/attention_tables.hpp"
-#include "models/collective_calibration.hpp"
-#include "models/gemm_table.hpp"
-#include "models/moe_table.hpp"
+#include "models/kernels.hpp"
 
 namespace rollcast {
 
-struct MeasuredTables {
-  std::vector<GemmTable> gemm;
-  std::vector<AttentionTable> attention;
-  std::vector<MoeTable> moe;
-  std::vector<CollectiveCalibration> collectives;  // at most one
-};
-
 // An unknown name or a text that cannot be read is an error that names the table.
-Parsed<MeasuredTables> measured_tables_from(ProfileText const& p);
+Parsed<KernelTables> measured_tables_from(ProfileText const& p);
 
 // One for each table of `p`; no price for other types, windows, distributions. A knot: a cell of the table,
 // of a sample of the software that the table was fitted to (others measured the shape, but not that row); of
 // the collectives a size of a series that was fitted to the sample's own source.
-std::vector<Predictor> measured_predictors(MeasuredTables const& tables, ProfileText const& p,
-                                           Gpu const& gpu);
+std::vector<Predictor> measured_predictors(KernelTables const& tables, ProfileText const& p, Gpu const& gpu);
 
 // datasheet_profile of the GPU with the numbers of the text. An unknown number, a gpu that is not in the
 // catalog is an error.

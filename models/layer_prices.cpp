@@ -1,6 +1,8 @@
 #include "models/layer_prices.hpp"
 
 #include <algorithm>
+#include <string_view>
+#include <utility>
 
 #include "models/random.hpp"
 
@@ -14,6 +16,8 @@ constexpr double kElement = 2;  // activations are bf16
 constexpr int kDenseKernels = 14;
 constexpr int kMoeKernels = 22;
 
+GemmKind kind_of(DType dtype) { return dtype == DType::fp8 ? GemmKind::fp8 : GemmKind::bf16; }
+
 Matmul cut_matmul(Architecture const& a, Tensor const& t, Cut cut) {
   Matmul m;
   m.tensor = t.name;
@@ -26,12 +30,23 @@ Matmul cut_matmul(Architecture const& a, Tensor const& t, Cut cut) {
     m.copies = experts / cut.ep;
     m.hit = a.moe->experts_per_token / experts;
     m.rows_per_token = static_cast<double>(a.moe->experts_per_token) / (whole ? cut.tp : 1);
+    m.expert = true;
     m.arrivals = whole ? std::max(1.0, static_cast<double>(cut.ep) / cut.tp) : cut.ep;
     if (whole) divisor = 1;
   }
   if (t.split == Split::rows || t.split == Split::vocab) m.n /= divisor;
   if (t.split == Split::columns) m.k /= divisor;
   return m;
+}
+
+// "self_attn.q_proj.weight" is a part of "self_attn.qkv".
+std::string fused_name(std::string const& tensor) {
+  for (std::string_view const part : {".q_proj.", ".k_proj.", ".v_proj.", ".gate_proj.", ".up_proj."}) {
+    std::size_t const at = tensor.find(part);
+    if (at == std::string::npos) continue;
+    return tensor.substr(0, at) + (part == ".gate_proj." || part == ".up_proj." ? ".gate_up" : ".qkv");
+  }
+  return tensor;
 }
 
 // Activation of a (gated) MLP of this width: reads gate and up, writes the product.
@@ -85,12 +100,19 @@ LayerShape layer_shape(Architecture const& a, int layer, Cut cut) {
     if (a.gated_attention) inner += 3 * heads * v * kElement;
     s.attention_per_pair = attention_flops_per_pair(a, layer) / cut.tp;
     s.kv_per_token = bytes(kv_heads * (qk + v) * kElement);
+    if (!a.mla) s.heads = HeadShape{heads, kv_heads, qk};
   }
   if (s.moe) {
     Moe const& m = *a.moe;
     bool const whole = cut.whole_experts && cut.ep > 1;
     double const rows = static_cast<double>(m.experts_per_token) / (whole ? cut.tp : 1);
     double const width = static_cast<double>(m.expert_intermediate) / (whole ? 1 : cut.tp);
+    s.experts = MoeShape{h,
+                         static_cast<double>(m.expert_intermediate),
+                         static_cast<double>(m.experts),
+                         static_cast<double>(m.experts_per_token),
+                         whole ? 1.0 : cut.tp,
+                         static_cast<double>(cut.ep)};
     // Tokens are copied to their experts' order and back.
     inner += rows * (activation_bytes(a, width) + 4 * h * kElement);
     inner += activation_bytes(a, static_cast<double>(m.shared_intermediate) / cut.tp);
@@ -99,6 +121,21 @@ LayerShape layer_shape(Architecture const& a, int layer, Cut cut) {
   }
   s.inner_bytes = bytes(inner);
   return s;
+}
+
+std::vector<Matmul> fused(std::vector<Matmul> const& matmuls) {
+  std::vector<Matmul> list;
+  for (Matmul m : matmuls) {
+    m.tensor = fused_name(m.tensor);
+    auto const partner =
+        std::find_if(list.begin(), list.end(), [&](Matmul const& other) { return other.tensor == m.tensor; });
+    if (partner == list.end()) {
+      list.push_back(std::move(m));
+    } else {
+      partner->n += m.n;
+    }
+  }
+  return list;
 }
 
 std::vector<Matmul> lm_head_matmuls(Architecture const& a, int tp) {
@@ -135,9 +172,42 @@ std::vector<LayerKind> layer_kinds(Architecture const& a, int first, int count) 
 
 Seconds matmul_time(Profile const& p, Matmul const& m, double tokens, DType dtype, double clock) {
   double const rows = tokens * m.rows_per_token;
+  if (!m.expert && rows > 0) return gemm_time(p, rows, m.n, m.k, dtype, clock);
   Flops const work(2 * rows * m.n * m.k);
   Bytes const moved = size_of(dtype) * (rows * m.k + matrices_read(m, tokens) * m.n * m.k + rows * m.n);
   return max(work / (matmul_rate(p, dtype) * clock), moved / matmul_bandwidth(p));
+}
+
+LayerProducts layer_products(Profile const& p, LayerShape const& s, DType dtype, bool fuse) {
+  LayerProducts products;
+  products.matmuls = fuse ? fused(s.matmuls) : s.matmuls;
+  if (!s.experts || !p.kernels) return products;
+  products.experts = p.kernels->moe(kind_of(dtype), *s.experts);
+  if (!products.experts) return products;
+  products.expert_shape = *s.experts;
+  auto const first_expert = std::stable_partition(products.matmuls.begin(), products.matmuls.end(),
+                                                  [](Matmul const& m) { return !m.expert; });
+  if (first_expert != products.matmuls.end()) products.arrivals = first_expert->arrivals;
+  products.matmuls.erase(first_expert, products.matmuls.end());
+  return products;
+}
+
+Seconds experts_time(Profile const& p, LayerProducts const& products, double tokens, DType dtype,
+                     double clock) {
+  if (!products.experts || tokens <= 0) return Seconds(0);
+  double const routed = tokens * products.arrivals;
+  Seconds const burst = products.experts->at(routed);
+  MoeShape const& s = products.expert_shape;
+  Flops const work(6 * routed * s.top_k / s.ep * s.hidden * s.intermediate / s.tp);
+  Seconds const compute = work / (dtype == DType::fp8 && p.gpu.fp8.value > 0 ? p.gpu.fp8 : p.gpu.bf16);
+  return burst * (1 + (1 / clock - 1) * (compute / moe_roofline(p.gpu, kind_of(dtype), s, routed)));
+}
+
+Seconds products_time(Profile const& p, LayerProducts const& products, double tokens, DType dtype,
+                      double clock) {
+  Seconds total = experts_time(p, products, tokens, dtype, clock);
+  for (Matmul const& m : products.matmuls) total += matmul_time(p, m, tokens, dtype, clock);
+  return total;
 }
 
 }  // namespace rollcast

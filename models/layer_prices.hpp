@@ -2,10 +2,12 @@
 // and rollout prices are composed from this.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "models/architecture.hpp"
+#include "models/kernels.hpp"
 #include "models/prices.hpp"
 
 namespace rollcast {
@@ -29,6 +31,7 @@ struct Matmul {
   double copies = 1;
   double hit = 1;       // chance that one token is routed to a given expert
   double arrivals = 1;  // tokens that may be routed here, per token of this rank
+  bool expert = false;
 };
 
 // Expected matrices of `m` that a batch reads: copies for a dense product.
@@ -45,10 +48,15 @@ struct LayerShape {
   Bytes kv_per_token;          // bf16 K and V that attention reads, this rank's heads
   int kernels = 0;             // launches of a forward
   bool moe = false;
+  std::optional<HeadShape> heads;   // of this rank; not for MLA and linear attention, which no table holds
+  std::optional<MoeShape> experts;  // of a mixture
 };
 
 // Fuses nothing: products that share their input read it once each.
 LayerShape layer_shape(Architecture const& a, int layer, Cut cut);
+
+// The same products as engines and Megatron run them: q, k and v as one, gate and up as one.
+std::vector<Matmul> fused(std::vector<Matmul> const& matmuls);
 
 // lm_head on one rank (with OPT-350M's projection).
 std::vector<Matmul> lm_head_matmuls(Architecture const& a, int tp);
@@ -60,8 +68,24 @@ struct LayerKind {
 };
 std::vector<LayerKind> layer_kinds(Architecture const& a, int first, int count);
 
-// Forward of one product: roofline as gemm_time; clock multiplies the matrix rate (1: burst).
+// Forward of one product, as gemm_time; experts by the roofline. clock multiplies the matrix rate (1: burst).
 Seconds matmul_time(Profile const& p, Matmul const& m, double tokens, DType dtype, double clock);
+
+// The products of a layer as they run, ready to be priced.
+struct LayerProducts {
+  std::vector<Matmul> matmuls;       // without the experts where those are measured as a whole
+  std::optional<MoePrices> experts;  // gate, up and down of all tokens that are routed here
+  MoeShape expert_shape;
+  double arrivals = 1;  // tokens that may be routed here, per token of this rank
+};
+LayerProducts layer_products(Profile const& p, LayerShape const& s, DType dtype, bool fuse);
+
+// Forward of all of them.
+Seconds products_time(Profile const& p, LayerProducts const& products, double tokens, DType dtype,
+                      double clock);
+// Of the experts alone; zero without experts. A measured time is slowed as that of gemm_time.
+Seconds experts_time(Profile const& p, LayerProducts const& products, double tokens, DType dtype,
+                     double clock);
 
 // Whether the adapter has matrices beside this tensor ("q" targets "self_attn.q_proj.weight").
 bool is_target(Adapter const& adapter, std::string const& tensor);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "models/kernels.hpp"
+
 namespace rollcast {
 namespace {
 
@@ -80,10 +82,17 @@ FlopsPerSecond matmul_rate(Profile const& p, DType dtype) {
 
 BytesPerSecond matmul_bandwidth(Profile const& p) { return p.gpu.memory_bandwidth * p.gemm_memory.value; }
 
-Seconds gemm_time(Profile const& p, double m, double n, double k, DType dtype) {
+Seconds gemm_time(Profile const& p, double m, double n, double k, DType dtype, double clock) {
   Flops const work(2 * m * n * k);
   Bytes const moved = size_of(dtype) * (m * k + n * k + m * n);
-  return max(work / matmul_rate(p, dtype), moved / matmul_bandwidth(p));
+  GemmKind const kind = dtype == DType::fp8 ? GemmKind::fp8 : GemmKind::bf16;
+  if (GemmPrices const* measured = p.kernels ? p.kernels->gemm(kind) : nullptr) {
+    Seconds const burst = measured->at(m, n, k) * (dtype == DType::fp32 ? 2 : 1);
+    FlopsPerSecond const peak = dtype == DType::fp8 && p.gpu.fp8.value > 0 ? p.gpu.fp8 : p.gpu.bf16;
+    Seconds const compute = work / peak;
+    return burst * (1 + (1 / clock - 1) * (compute / max(compute, moved / p.gpu.memory_bandwidth)));
+  }
+  return max(work / (matmul_rate(p, dtype) * clock), moved / matmul_bandwidth(p));
 }
 
 Seconds memory_time(Profile const& p, Bytes moved) {

@@ -1,5 +1,5 @@
-// Prices of single operations on one GPU, and of collectives alone on the network. Pure; data-sheet roofline
-// times the profile's shares.
+// Prices of single operations on one GPU, and of collectives alone on the network. Pure; the profile's
+// measured tables, else data-sheet roofline times its shares.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,11 @@ namespace rollcast {
 FlopsPerSecond matmul_rate(Profile const& p, DType dtype);
 BytesPerSecond matmul_bandwidth(Profile const& p);
 
-// y[m,n] = x[m,k] W[n,k]^T. max(compute, memory) of the roofline:
+// y[m,n] = x[m,k] W[n,k]^T. Measured (fp32: twice the bf16 time), else max(compute, memory) of the roofline:
 // 2mnk / (gemm share x peak), (mk + nk + mn) x element / (gemm_memory share x bandwidth).
-Seconds gemm_time(Profile const& p, double m, double n, double k, DType dtype);
+// clock: matrix rate over its burst rate. A measured time is slowed as far as its roofline is bound by
+// compute: x (1 + (1 / clock - 1) x compute / max(compute, memory)).
+Seconds gemm_time(Profile const& p, double m, double n, double k, DType dtype, double clock = 1);
 
 // A kernel that only moves bytes: bytes / (memory_pass share x bandwidth).
 Seconds memory_time(Profile const& p, Bytes moved);

@@ -1,7 +1,8 @@
-// What a GPU and its software stack achieve: the numbers that turn FLOPs and bytes into time. In this form a
-// share of the data-sheet peak per kind of operation, each with its source.
+// What a GPU and its software stack achieve: measured kernels, and for what was not measured the numbers that
+// turn FLOPs and bytes into time, a share of the data-sheet peak per kind of operation, each with its source.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,8 @@ struct Cited {
   double value = 0;
   std::string source;
 };
+
+class Kernels;
 
 struct Profile {
   std::string name;
@@ -44,6 +47,9 @@ struct Profile {
   Cited collective_alpha_node;     // latency of a small all-reduce of 8 GPUs of one node
   Cited collective_alpha_network;  // additional latency of a small all-reduce per doubling of nodes
   Cited fabric_latency;            // Fabric::latency of the network on which that was measured
+  // Measured tables bound to `gpu` (models/kernels.hpp); null: none. Where they have a price it goes before
+  // the shares above.
+  std::shared_ptr<Kernels const> kernels;
 };
 
 // Every number of the profile by name, for listings and for the test that demands a source of each.

@@ -12,6 +12,8 @@ constexpr double kElement = 2;        // activations are bf16
 constexpr double kStateElement = 4;   // the recurrent state is fp32
 constexpr double kTolerance = 0.003;  // of a chord at its quarter points; 1 % is promised
 constexpr double kTokensFloor = 1;
+constexpr double kTile = 16;
+constexpr double kShortestPrompt = 16;
 
 Cut cut_of(EngineOptions const& e) { return {e.parallel.tp, e.parallel.ep, /*whole_experts=*/true}; }
 
@@ -46,20 +48,105 @@ PositionWork position_work(Architecture const& a, EngineOptions const& e, int la
 
 FlopsPerSecond attention_rate(Profile const& p) { return p.gpu.bf16 * p.attention_forward.value; }
 
+// Quantized checkpoints keep lm_head in bf16.
+DType head_dtype(EngineOptions const& e) { return e.weights == DType::fp8 ? DType::bf16 : e.weights; }
+
+// Attention of the layers of one kind; prices where they were measured.
+struct LayerAttention {
+  int example = 0;
+  int count = 0;
+  std::optional<AttentionPrices> prices;
+};
+
+std::vector<LayerAttention> attention_of(Profile const& p, Architecture const& a, EngineOptions const& e,
+                                         AttentionKind kind) {
+  std::vector<LayerAttention> list;
+  for (LayerKind const& k : layer_kinds(a, 0, a.layers)) {
+    LayerAttention layer{k.example, k.count, std::nullopt};
+    auto const heads = layer_shape(a, k.example, cut_of(e)).heads;
+    if (heads && p.kernels) layer.prices = p.kernels->attention(kind, size_of(e.kv_cache).value, 0, *heads);
+    list.push_back(std::move(layer));
+  }
+  return list;
+}
+
+Seconds decode_time_of(std::vector<LayerAttention> const& layers, Profile const& p, Architecture const& a,
+                       EngineOptions const& e, double batch, double context) {
+  BytesPerSecond const bandwidth = p.gpu.memory_bandwidth * p.decode_attention.value;
+  Seconds total;
+  for (LayerAttention const& layer : layers) {
+    if (layer.prices) {
+      total += layer.prices->at(batch, context) * layer.count;
+      continue;
+    }
+    PositionWork const w = position_work(a, e, layer.example);
+    Seconds const growing =
+        max(w.kv * (batch * context) / bandwidth, w.flops * (batch * context) / attention_rate(p));
+    double const state = static_cast<double>(state_elements_per_sequence(a, layer.example)) / e.parallel.tp;
+    total += (growing + bytes(2 * state * kStateElement * batch) / bandwidth) * layer.count;
+  }
+  return total;
+}
+
+// From first to last, with the knots of what was measured between.
+std::vector<double> knots_of(std::vector<LayerAttention> const& layers,
+                             std::vector<double> const& (AttentionPrices::*knots)() const, double first,
+                             double last) {
+  std::vector<double> all{first, last};
+  for (LayerAttention const& layer : layers) {
+    if (!layer.prices) continue;
+    for (double const k : ((*layer.prices).*knots)()) {
+      if (k > first && k < last) all.push_back(k);
+    }
+  }
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
+// A prompt among as many like it as fill the token budget: kernels are not launched for each alone.
+Seconds prompt_attention(std::vector<LayerAttention> const& layers, Profile const& p, Architecture const& a,
+                         EngineOptions const& e, double length) {
+  double const prompts = std::max(1.0, e.max_num_batched_tokens / length);
+  Seconds total;
+  for (LayerAttention const& layer : layers) {
+    Flops const pairs = attention_flops_per_pair(a, layer.example) * (causal_pairs(length) / e.parallel.tp);
+    total += (layer.prices ? layer.prices->at(prompts, length) / prompts : pairs / attention_rate(p)) *
+             layer.count;
+  }
+  return total;
+}
+
+Curve prefill_curve(std::vector<LayerAttention> const& layers, Profile const& p, Architecture const& a,
+                    EngineOptions const& e, double longest) {
+  Curve curve{{0}, {0}};
+  for (double length = kShortestPrompt;; length *= 2) {
+    length = std::min(length, longest);
+    curve.x.push_back(causal_pairs(length));
+    curve.y.push_back(prompt_attention(layers, p, a, e, length).value);
+    if (length >= longest) return curve;
+  }
+}
+
 // A layer and lm_head, ready to be priced for any number of tokens.
 struct Products {
   struct Layer {
     LayerShape shape;
+    int example = 0;
     int count = 0;
+    LayerProducts products;
   };
   std::vector<Layer> layers;
   std::vector<Matmul> head;
 };
 
-Products products_of(Architecture const& a, EngineOptions const& e) {
+Products products_of(Profile const& p, Architecture const& a, EngineOptions const& e) {
   Products products;
+  bool const fuse = e.kind != EngineKind::hf;
   for (LayerKind const& kind : layer_kinds(a, 0, a.layers)) {
-    products.layers.push_back({layer_shape(a, kind.example, cut_of(e)), kind.count});
+    LayerShape shape = layer_shape(a, kind.example, cut_of(e));
+    LayerProducts layer = layer_products(p, shape, e.weights, fuse);
+    products.layers.push_back({std::move(shape), kind.example, kind.count, std::move(layer)});
   }
   products.head = lm_head_matmuls(a, e.parallel.tp);
   return products;
@@ -72,15 +159,14 @@ Seconds dense_time_of(Products const& products, Profile const& p, Architecture c
   Seconds const reductions = all_reduce_time(p, e, c, hidden) * (a.parallel_block ? 1 : 2);
   Seconds total;
   for (Products::Layer const& layer : products.layers) {
-    Seconds time;
-    for (Matmul const& m : layer.shape.matmuls) time += matmul_time(p, m, tokens, e.weights, kBurst);
+    Seconds time = products_time(p, layer.products, tokens, e.weights, kBurst);
     time += Flops(tokens * layer.shape.recurrence_per_token.value) / attention_rate(p);
     time += memory_time(p, (layer.shape.inner_bytes + layer.shape.stream_bytes) * tokens);
     if (!e.cuda_graphs) time = max(time, Seconds(p.kernel_launch.value) * layer.shape.kernels);
     total += (time + reductions) * layer.count;
   }
   double const sampled = std::min(tokens, static_cast<double>(std::max(1, e.max_num_seqs)));
-  for (Matmul const& m : products.head) total += matmul_time(p, m, sampled, e.weights, kBurst);
+  for (Matmul const& m : products.head) total += matmul_time(p, m, sampled, head_dtype(e), kBurst);
   if (e.parallel.pp > 1) {
     Group const neighbours = placed_group(c, e.parallel.pp, e.parallel.tp);
     total +=
@@ -89,20 +175,28 @@ Seconds dense_time_of(Products const& products, Profile const& p, Architecture c
   return total;
 }
 
-// Whether the chord from a to b leaves f by more than the tolerance at a quarter point.
+// Token counts at which a step is priced: engines pad to the sizes of their CUDA graphs, and measured
+// products have a tile more at 257 than at 256.
+double aligned(double tokens) {
+  return tokens <= kTile ? std::floor(tokens) : std::floor(tokens / kTile) * kTile;
+}
+
+// Whether the chord from a to b leaves f by more than the tolerance near a quarter point.
 template <class F>
 bool bends(F const& f, double a, double b, double fa, double fb) {
   for (double const share : {0.25, 0.5, 0.75}) {
-    double const exact = f(a + (b - a) * share);
-    if (std::abs(fa + (fb - fa) * share - exact) > kTolerance * exact) return true;
+    double const x = aligned(a + (b - a) * share);
+    if (x <= a || x >= b) continue;
+    double const exact = f(x);
+    if (std::abs(fa + (fb - fa) * ((x - a) / (b - a)) - exact) > kTolerance * exact) return true;
   }
   return false;
 }
 
 template <class F>
 void refine(F const& f, double a, double b, double fa, double fb, Curve& curve) {
-  if (b - a > 1 && bends(f, a, b, fa, fb)) {
-    double const middle = std::floor((a + b) / 2);
+  double const middle = aligned((a + b) / 2);
+  if (middle > a && bends(f, a, b, fa, fb)) {
     double const value = f(middle);
     refine(f, a, middle, fa, value, curve);
     refine(f, middle, b, value, fb, curve);
@@ -134,21 +228,12 @@ Curve curve_of(F const& f, double last) {
 
 Seconds dense_time(Profile const& p, Architecture const& a, EngineOptions const& e, ClusterSpec const& c,
                    double tokens) {
-  return dense_time_of(products_of(a, e), p, a, e, c, tokens);
+  return dense_time_of(products_of(p, a, e), p, a, e, c, tokens);
 }
 
 Seconds decode_attention_time(Profile const& p, Architecture const& a, EngineOptions const& e, double batch,
                               double context) {
-  BytesPerSecond const bandwidth = p.gpu.memory_bandwidth * p.decode_attention.value;
-  Seconds total;
-  for (LayerKind const& kind : layer_kinds(a, 0, a.layers)) {
-    PositionWork const w = position_work(a, e, kind.example);
-    Seconds const growing =
-        max(w.kv * (batch * context) / bandwidth, w.flops * (batch * context) / attention_rate(p));
-    double const state = static_cast<double>(state_elements_per_sequence(a, kind.example)) / e.parallel.tp;
-    total += (growing + bytes(2 * state * kStateElement * batch) / bandwidth) * kind.count;
-  }
-  return total;
+  return decode_time_of(attention_of(p, a, e, AttentionKind::decode), p, a, e, batch, context);
 }
 
 StepPrices rollout_step_prices(Profile const& p, Architecture const& a, EngineOptions const& e,
@@ -162,24 +247,24 @@ StepPrices rollout_step_prices(Profile const& p, Architecture const& a, EngineOp
     prices.per_sequence += Seconds(p.engine_logprobs_per_sequence.value);
   }
 
-  Products const products = products_of(a, e);
+  Products const products = products_of(p, a, e);
   double const last = std::max({2, e.max_num_batched_tokens, e.max_num_seqs});
   prices.dense =
       curve_of([&](double tokens) { return dense_time_of(products, p, a, e, c, tokens).value; }, last);
 
   double const batch = std::max(2, e.max_num_seqs);
   double const context = std::max({2, e.max_model_len, a.max_context});
-  prices.batch_knots = {1, batch};
-  prices.context_knots = {0, context};
+  std::vector<LayerAttention> const decode = attention_of(p, a, e, AttentionKind::decode);
+  prices.batch_knots = knots_of(decode, &AttentionPrices::batch_knots, 1, batch);
+  prices.context_knots = knots_of(decode, &AttentionPrices::length_knots, 0, context);
   for (double const b : prices.batch_knots) {
     std::vector<double> row;
-    for (double const l : prices.context_knots) row.push_back(decode_attention_time(p, a, e, b, l).value);
+    for (double const l : prices.context_knots) {
+      row.push_back(decode_time_of(decode, p, a, e, b, std::max(l, kTokensFloor)).value);
+    }
     prices.decode_attention.push_back(row);
   }
-  for (LayerKind const& kind : layer_kinds(a, 0, a.layers)) {
-    Flops const pair = attention_flops_per_pair(a, kind.example) / e.parallel.tp;
-    prices.prefill_per_pair += (pair * kind.count / attention_rate(p)).value;
-  }
+  prices.prefill = prefill_curve(attention_of(p, a, e, AttentionKind::prefill), p, a, e, context);
   return prices;
 }
 
@@ -187,7 +272,7 @@ RolloutWork rollout_work(Architecture const& a, EngineOptions const& e, double d
                          double decode_context_sum, double steps) {
   RolloutWork work;
   if (steps <= 0) return work;
-  Products const products = products_of(a, e);
+  Products const products = products_of({}, a, e);
   double const tokens_per_step = dense_tokens / steps;
   auto const add = [&](std::vector<Matmul> const& list, double count) {
     for (Matmul const& m : list) {

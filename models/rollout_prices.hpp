@@ -8,25 +8,28 @@
 namespace rollcast {
 
 // The formula behind StepPrices::dense, for `tokens` >= 1 tokens of one step, all layers and lm_head:
-//   per layer: its products (roofline; a mixture reads the expected number of distinct experts that the batch
-//   touches), recurrence of linear attention, memory passes, two tensor-parallel all-reduces (one in a
-//   parallel block) of tokens x hidden in bf16; without CUDA graphs not less than its launches take
-//   lm_head for the sampled positions: min(tokens, max_num_seqs)
+//   per layer: its products (q, k, v in one, gate and up in one, but for HF generate; lm_head in bf16 where
+//   weights are fp8; measured, else by the roofline, where a mixture reads the expected number of distinct
+//   experts that the batch touches), recurrence of linear attention, memory passes, two tensor-parallel
+//   all-reduces (one in a parallel block) of tokens x hidden in bf16; without CUDA graphs not less than its
+//   launches take lm_head for the sampled positions: min(tokens, max_num_seqs)
 // Pipeline stages run one after the other (one batch in flight): tokens x hidden is sent pp - 1 times.
 Seconds dense_time(Profile const& p, Architecture const& a, EngineOptions const& e, ClusterSpec const& c,
                    double tokens);
 
-// Attention of one decode step, all layers: max(KV bytes / (decode_attention x bandwidth), FLOPs / (attention
-// rate)) of batch x context, K and V in the KV dtype and cut by tp over the kv heads (the latent of MLA is on
-// every rank; its queries attend to the latent: 2 x heads x (2 x kv_lora_rank + rope) FLOPs per position). A
-// linear-attention layer reads and writes its state in fp32 instead.
+// Attention of one decode step, all layers: measured, else
+// max(KV bytes / (decode_attention x bandwidth), FLOPs / (attention rate)) of batch x context, K and V in the
+// KV dtype and cut by tp over the kv heads (the latent of MLA is on every rank; its queries attend to the
+// latent: 2 x heads x (2 x kv_lora_rank + rope) FLOPs per position). A linear-attention layer reads and
+// writes its state in fp32 instead.
 Seconds decode_attention_time(Profile const& p, Architecture const& a, EngineOptions const& e, double batch,
                               double context);
 
-// dense: knots set so that the curve is within 1 % of dense_time at every token count from 1 to
-// max_num_batched_tokens (or max_num_seqs). decode_attention: linear in batch and in batch x context, so two
-// knots each. prefill_per_pair: attention FLOPs of a (query, key) pair over the attention rate. The clock is
-// the burst clock: decoding does not load the matrix units.
+// dense: knots set so that the curve is within 1 % of dense_time at the token counts 1 to 16 and multiples of
+// 16 up to max_num_batched_tokens (or max_num_seqs); between them a line. decode_attention: on the knots of
+// the measured table; without one linear in batch and in batch x context, so two knots each. prefill: a
+// prompt in a batch of like ones that fills max_num_batched_tokens, lengths by factors of 2. The clock is the
+// burst clock: decoding does not load the matrix units.
 // cluster gives the tensor-parallel group its interconnect.
 StepPrices rollout_step_prices(Profile const& p, Architecture const& a, EngineOptions const& e,
                                ClusterSpec const& c);

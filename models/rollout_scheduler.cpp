@@ -88,14 +88,13 @@ bool RolloutEngine::admit_next(std::int64_t& budget) {
 
 void RolloutEngine::run_chunks(std::vector<Completion>& out) {
   std::int64_t tokens = 0;
-  double pairs = 0.0;
+  double prefill = 0.0;
   for (Chunk const& c : chunks_) {
-    double const n = static_cast<double>(c.tokens);
     tokens += c.tokens;
-    pairs += n * static_cast<double>(at(c.sequence).computed) + 0.5 * n * (n + 1.0);
+    prefill += prices_.prefill(at(c.sequence).computed, c.tokens);
   }
   Seconds const cost{prices_.base(decoding_ + static_cast<std::int64_t>(chunks_.size()), decoding_ + tokens) +
-                     prices_.attention(decoding_, context_, 1) + prices_.prefill(pairs)};
+                     prices_.attention(decoding_, context_, 1) + prefill};
   now_ += cost;
   counters_.busy += cost;
   counters_.prefill_tokens += tokens;

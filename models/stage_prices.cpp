@@ -1,5 +1,9 @@
 #include "models/stage_prices.hpp"
 
+#include <algorithm>
+#include <optional>
+#include <utility>
+
 #include "models/layer_prices.hpp"
 
 namespace rollcast {
@@ -22,17 +26,24 @@ struct StageWork {
   struct Layers {
     LayerShape shape;
     int count = 0;
+    LayerProducts products;
+    std::optional<AttentionPrices> attention;
   };
   std::vector<Layers> layers;
   std::vector<Matmul> head;  // empty without lm_head
 };
 
-StageWork work_of(Job const& job, Stage const& s) {
+StageWork work_of(Profile const& p, Job const& job, Stage const& s) {
   Parallel const& parallel = job.train.parallel;
   StageWork work;
   for (LayerKind const& kind : layer_kinds(job.model, s.first_layer, s.layers)) {
     Cut const cut{parallel.tp, parallel.ep, /*whole_experts=*/false};
-    work.layers.push_back({layer_shape(job.model, kind.example, cut), kind.count});
+    StageWork::Layers layers{layer_shape(job.model, kind.example, cut), kind.count, {}, std::nullopt};
+    bool const fuse = job.train.kind == TrainerKind::megatron;
+    layers.products = layer_products(p, layers.shape, job.train.weights, fuse);
+    if (p.kernels && layers.shape.heads)
+      layers.attention = p.kernels->attention(AttentionKind::prefill, kElement, 0, *layers.shape.heads);
+    work.layers.push_back(std::move(layers));
   }
   if (s.has_lm_head) work.head = lm_head_matmuls(job.model, parallel.tp);
   return work;
@@ -61,13 +72,13 @@ class StagePricer {
     LayerShape const& shape = layers.shape;
     Sums forward;
     Sums backward;
-    add_products(shape.matmuls, forward, backward);
+    add_products(shape.matmuls, layers.products, forward, backward);
 
-    Seconds const attention =
-        Flops(pairs_ * shape.attention_per_pair.value) / matrix_rate(p_.attention_forward);
+    Seconds const attention = attention_time(layers);
+    Seconds const attention_backward =
+        attention * (kAttentionBackward * p_.attention_forward.value / p_.attention_backward.value);
     forward.compute += attention;
-    backward.compute += Flops(kAttentionBackward * pairs_ * shape.attention_per_pair.value) /
-                        matrix_rate(p_.attention_backward);
+    backward.compute += attention_backward;
     Flops const recurrence(tokens_ * shape.recurrence_per_token.value);
     forward.compute += recurrence / matrix_rate(p_.attention_forward);
     backward.compute += 2 * recurrence / matrix_rate(p_.attention_backward);
@@ -85,7 +96,7 @@ class StagePricer {
     forward.communication = tensor_parallel(job_.model.parallel_block ? 1 : 2) + expert_parallel(shape) +
                             context_ring(shape, 1, attention);
     backward.communication = tensor_parallel(job_.model.parallel_block ? 1 : 2) + expert_parallel(shape) +
-                             context_ring(shape, 2, attention * kAttentionBackward);
+                             context_ring(shape, 2, attention_backward);
     if (job_.train.recompute == Recompute::full) {
       backward.compute += forward.compute;
       backward.communication += forward.communication;
@@ -108,7 +119,7 @@ class StagePricer {
     Seconds const norm = memory_time(p_, bytes(2 * job_.model.hidden * kElement / stream_cut() * tokens_));
     forward_.compute += norm;
     backward_.compute += 2 * norm;
-    add_products(head, forward_, backward_);
+    add_products(head, {head, std::nullopt, {}, 1}, forward_, backward_);
     double const logits = tokens_ * job_.model.vocab / tp;
     forward_.compute += memory_time(p_, bytes(logits * logit.forward));
     backward_.compute += memory_time(p_, bytes(logits * logit.backward));
@@ -142,22 +153,34 @@ class StagePricer {
     return p_.gpu.bf16 * share.value * p_.sustained_clock.value;
   }
 
-  // The input gradient costs what the forward costs: the same three matrices in other roles.
-  void add_products(std::vector<Matmul> const& matmuls, Sums& forward, Sums& backward) const {
+  // Sequences of equal length with as many tokens and pairs: what they cost is what the pack costs, as far as
+  // a sequence costs a share for itself, one for its tokens and one for its pairs.
+  Seconds attention_time(StageWork::Layers const& layers) const {
+    if (pairs_ <= 0) return Seconds(0);
+    if (!layers.attention)
+      return Flops(pairs_ * layers.shape.attention_per_pair.value) / matrix_rate(p_.attention_forward);
+    double const length = std::max(1.0, 2 * pairs_ / tokens_ - 1);
+    return layers.attention->at(tokens_ / length, length) / p_.sustained_clock.value;
+  }
+
+  // Time by the products as they run, FLOPs and adapters by the tensors.
+  void add_products(std::vector<Matmul> const& tensors, LayerProducts const& products, Sums& forward,
+                    Sums& backward) const {
     double const clock = p_.sustained_clock.value;
     auto const& adapter = job_.algorithm.adapter;
-    for (Matmul const& m : matmuls) {
-      Seconds const once = matmul_time(p_, m, tokens_, job_.train.weights, clock);
+    DType const dtype = job_.train.weights;
+    forward.compute += products_time(p_, products, tokens_, dtype, clock);
+    // Of the experts both gradients cost what the forward costs.
+    backward.compute += experts_time(p_, products, tokens_, dtype, clock) * (adapter ? 1 : 2);
+    for (Matmul const& m : products.matmuls) {
+      backward.compute += input_gradient(m);
+      if (!adapter) backward.compute += weight_gradient(m);
+    }
+    for (Matmul const& m : tensors) {
       Flops const flops(2 * tokens_ * m.rows_per_token * m.n * m.k);
-      forward.compute += once;
-      backward.compute += once;
       forward.flops += flops;
-      backward.flops += flops;
-      if (!adapter) {
-        backward.compute += weight_gradient(m);
-        backward.flops += flops;
-        continue;
-      }
+      backward.flops += flops * (adapter ? 1 : 2);
+      if (!adapter) continue;
       if (adapter->kind == AdapterKind::qlora) {
         Seconds const unpack = memory_time(p_, bytes(kUnpack * m.copies * m.n * m.k));
         forward.compute += unpack;
@@ -167,14 +190,24 @@ class StagePricer {
     }
   }
 
+  // dX[m,k] = dY[m,n] W[n,k].
+  Seconds input_gradient(Matmul m) const {
+    std::swap(m.n, m.k);
+    return matmul_time(p_, m, tokens_, job_.train.weights, p_.sustained_clock.value);
+  }
+
+  // dW[n,k] = dY[m,n]^T X[m,k], added to the buffer of gradients.
   Seconds weight_gradient(Matmul const& m) const {
     double const rows = tokens_ * m.rows_per_token;
     double const matrices = matrices_read(m, tokens_);
     Flops const work(2 * rows * m.n * m.k);
     Bytes const moved = size_of(job_.train.weights) * (rows * (m.n + m.k)) +
                         2 * size_of(job_.train.gradients) * (matrices * m.n * m.k);
-    return max(work / (matmul_rate(p_, job_.train.weights) * p_.sustained_clock.value),
-               moved / matmul_bandwidth(p_));
+    double const clock = p_.sustained_clock.value;
+    DType const dtype = job_.train.weights;
+    Seconds const product = m.expert || rows <= 0 ? work / (matmul_rate(p_, dtype) * clock)
+                                                  : gemm_time(p_, m.n, m.k, rows, dtype, clock);
+    return max(product, moved / matmul_bandwidth(p_));
   }
 
   void add_adapter(Matmul const& m, int rank, Sums& forward, Sums& backward) const {
@@ -230,7 +263,7 @@ class StagePricer {
 std::vector<StageTimes> price(Profile const& p, Job const& job, Stage const& s,
                               std::vector<MicroBatch> const& batches) {
   LogitBytes const logit = job.train.fused_cross_entropy ? kFusedCrossEntropy : kPlainCrossEntropy;
-  StageWork const work = work_of(job, s);
+  StageWork const work = work_of(p, job, s);
   std::vector<StageTimes> times;
   times.reserve(batches.size());
   for (MicroBatch const& m : batches) {

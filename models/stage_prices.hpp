@@ -32,12 +32,13 @@ struct StageTimes {
 };
 
 // One rank computes tokens / cp of the micro-batch. Per layer:
-//   forward   matrix products (roofline, matrix rate x sustained_clock) + attention (pairs x FLOPs per pair
-//             over attention_forward) + recurrence of linear attention + memory passes; not less than the
-//             launches of its kernels take
-//   backward  input and weight gradient of every product, each the FLOPs of the forward; the weight gradient
-//             is read and written in the gradient dtype; attention 2.5 x the forward's FLOPs over
-//             attention_backward; memory passes twice
+//   forward   matrix products (gemm_time at sustained_clock; Megatron's q, k, v in one and gate, up in one) +
+//             attention + recurrence of linear attention + memory passes; not less than the launches of its
+//             kernels take. Attention: measured at sequences of one length that have the tokens and pairs of
+//             the micro-batch, over sustained_clock; else pairs x FLOPs per pair over attention_forward
+//   backward  input and weight gradient of every product, each the FLOPs of the forward in its own shape (of
+//             measured experts: twice the forward); the weight gradient is read and written in the gradient
+//             dtype; attention: forward x 2.5 x attention_forward / attention_backward; memory passes twice
 //   adapter   (LoRA) the base has no weight gradient; two products of width rank per target and their
 //             gradients. QLoRA also unpacks its weights, 0.5 B read and 2 B written each, for every use
 //   recompute full: backward also runs the forward, its collectives included; selective: its attention

@@ -27,9 +27,12 @@ double Curve::at(double v) const {
   return y[i] + (y[i + 1] - y[i]) * ((v - x[i]) / (x[i + 1] - x[i]));
 }
 
+double causal_pairs(double tokens) { return 0.5 * tokens * (tokens + 1.0); }
+
 void check(StepPrices const& p) {
-  bool good = ascends(p.dense.x) && p.dense.x.size() == p.dense.y.size() && ascends(p.batch_knots) &&
-              ascends(p.context_knots) && p.batch_knots.size() == p.decode_attention.size() &&
+  bool good = ascends(p.prefill.x) && p.prefill.x.size() == p.prefill.y.size() && ascends(p.dense.x) &&
+              p.dense.x.size() == p.dense.y.size() && ascends(p.batch_knots) && ascends(p.context_knots) &&
+              p.batch_knots.size() == p.decode_attention.size() &&
               p.batch_knots.empty() == p.context_knots.empty() &&
               (p.batch_knots.size() != 1 || p.batch_knots[0] > 0.0);
   for (auto const& row : p.decode_attention) good = good && row.size() == p.context_knots.size();

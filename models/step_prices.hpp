@@ -1,12 +1,12 @@
 // What one step of a rollout engine costs, as plain tables: the rollout engine reads only this.
 //
 //   step = fixed + per_sequence x sequences + dense(tokens) + decode_attention(batch, mean context)
-//        + prefill_per_pair x (query, key) pairs of the prefill chunks
+//        + sum over prefill chunks of max(prefill(pairs of a + n) - prefill(pairs of a), prefill(pairs of n))
 //
 // tokens: all tokens of the step (one per decoding sequence, plus the prefill chunks); sequences: all
 // scheduled sequences; batch, mean context: of the decoding sequences only (context includes the token being
-// written). A chunk of n tokens after a computed ones has n a + n (n + 1) / 2 pairs (causal). Tables must not
-// make a step take negative time, also where their lines go on beyond the knots.
+// written). A chunk is n tokens after a computed ones; l tokens have l (l + 1) / 2 causal (query, key) pairs.
+// Tables must not make a step take negative time, also where their lines go on beyond the knots.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +35,11 @@ struct StepPrices {
   std::vector<double> batch_knots;
   std::vector<double> context_knots;
   std::vector<std::vector<double>> decode_attention;
-  double prefill_per_pair = 0;  // seconds per (query, key) pair, all layers
+  Curve prefill;  // attention of one prompt, all layers: seconds over its pairs; starts at 0 pairs
 };
+
+// Causal (query, key) pairs of `tokens` tokens.
+double causal_pairs(double tokens);
 
 // Throws std::logic_error unless knots ascend strictly, are not negative, and the tables have their sizes.
 void check(StepPrices const& p);

@@ -15,18 +15,24 @@ std::size_t walk(std::vector<double> const& x, std::size_t segments, std::size_t
 
 }  // namespace
 
-StepTable::StepTable(StepPrices const& p)
-    : fixed_(p.fixed.value), per_sequence_(p.per_sequence.value), per_pair_(p.prefill_per_pair) {
+StepTable::StepTable(StepPrices const& p) : fixed_(p.fixed.value), per_sequence_(p.per_sequence.value) {
   check(p);
   auto const line = [](double x0, double y0, double x1, double y1) {
     double const slope = (y1 - y0) / (x1 - x0);
     return Line{y0 - slope * x0, slope};
   };
 
+  auto const lines = [&](Curve const& c) {
+    std::vector<Line> list;
+    for (std::size_t i = 0; i + 1 < c.x.size(); ++i)
+      list.push_back(line(c.x[i], c.y[i], c.x[i + 1], c.y[i + 1]));
+    if (list.empty()) list.push_back({c.at(0.0), 0.0});
+    return list;
+  };
   dense_x_ = p.dense.x;
-  for (std::size_t i = 0; i + 1 < p.dense.x.size(); ++i)
-    dense_.push_back(line(p.dense.x[i], p.dense.y[i], p.dense.x[i + 1], p.dense.y[i + 1]));
-  if (dense_.empty()) dense_.push_back({p.dense.at(0.0), 0.0});
+  dense_ = lines(p.dense);
+  prefill_x_ = p.prefill.x;
+  prefill_ = lines(p.prefill);
 
   if (p.batch_knots.empty()) return;
   context_x_ = p.context_knots;
@@ -59,6 +65,20 @@ double StepTable::base(std::int64_t sequences, std::int64_t tokens) {
   dense_at_ = walk(dense_x_, dense_.size(), dense_at_, v);
   Line const& l = dense_[dense_at_];
   return fixed_ + per_sequence_ * static_cast<double>(sequences) + (l.intercept + l.slope * v);
+}
+
+double StepTable::prefill_of(double pairs) {
+  ++reads_;
+  prefill_at_ = walk(prefill_x_, prefill_.size(), prefill_at_, pairs);
+  Line const& l = prefill_[prefill_at_];
+  return l.intercept + l.slope * pairs;
+}
+
+double StepTable::prefill(std::int64_t computed, std::int64_t added) {
+  double const alone = prefill_of(causal_pairs(static_cast<double>(added)));
+  if (computed == 0) return alone;
+  double const before = prefill_of(causal_pairs(static_cast<double>(computed)));
+  return std::max(alone, prefill_of(causal_pairs(static_cast<double>(computed + added))) - before);
 }
 
 double StepTable::attention(std::int64_t batch, std::int64_t context, std::int64_t steps) {

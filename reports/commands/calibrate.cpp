@@ -116,7 +116,7 @@ std::string add_predictors(ProfileText const& text,
                            std::map<std::string, std::vector<Predictor>>& predictors) {
   Parsed<Profile> const profile = profile_of(text);
   if (!profile.value) return profile.error;
-  Parsed<MeasuredTables> const tables = measured_tables_from(text);
+  Parsed<KernelTables> const tables = measured_tables_from(text);
   if (!tables.value) return tables.error;
   std::vector<Predictor>& list = predictors[text.gpu];
   list = measured_predictors(*tables.value, text, profile.value->gpu);

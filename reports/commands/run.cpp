@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "calibrate/datasheet.hpp"
+#include "calibrate/profiles.hpp"
 #include "reports/commands/commands.hpp"
 #include "reports/commands/memory_guard.hpp"
 #include "reports/commands/option_checks.hpp"
@@ -70,7 +70,7 @@ int run(Arguments const& arguments) {
     if (std::string const error = write_file("-", explain(*scenario) + "\n"); !error.empty())
       return refuse(error);
   }
-  Profile const profile = datasheet_profile(scenario->job.cluster.node.gpu);
+  Profile const profile = profile_for(scenario->job.cluster.node.gpu);
   return write_outputs(simulate(*scenario, profile, arguments.run), arguments.outputs);
 }
 

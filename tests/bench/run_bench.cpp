@@ -1,7 +1,7 @@
 // Goal: a whole 5-step run of the two-node example, from the parsed scenario to the analysis, in 60 ms.
 #include <benchmark/benchmark.h>
 
-#include "calibrate/datasheet.hpp"
+#include "calibrate/profiles.hpp"
 #include "reports/analysis.hpp"
 #include "scenarios/scenario.hpp"
 #include "sim/simulate.hpp"
@@ -17,7 +17,7 @@ void RunR01FiveSteps(benchmark::State& state) {
     return;
   }
   time_in_children(state, [&] {
-    Profile const profile = datasheet_profile(read.scenario->job.cluster.node.gpu);
+    Profile const profile = profile_for(read.scenario->job.cluster.node.gpu);
     EventLog const log = simulate(*read.scenario, profile, {.steps = 5, .seed = 1});
     Analysis const analysis = analyse(log);
     benchmark::DoNotOptimize(&analysis);

@@ -39,7 +39,7 @@ std::vector<Sample> products() {
 }
 
 std::map<std::string, std::vector<Predictor>> predictors_of(ProfileText const& text) {
-  Parsed<MeasuredTables> const tables = measured_tables_from(text);
+  Parsed<KernelTables> const tables = measured_tables_from(text);
   EXPECT_TRUE(tables.value) << tables.error;
   return {{text.gpu, measured_predictors(*tables.value, text, *find_gpu(builtin_catalog(), text.gpu))}};
 }

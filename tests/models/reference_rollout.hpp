@@ -109,7 +109,7 @@ class ReferenceRollout {
     std::int64_t tokens = 0;
     std::int64_t batch = 0;
     std::int64_t context = 0;
-    double pairs = 0;
+    std::vector<std::pair<double, double>> chunks;  // computed, added
 
     void add(Live const& r) {
       ++sequences;
@@ -118,8 +118,7 @@ class ReferenceRollout {
         ++batch;
         context += r.computed + 1;
       } else {
-        double const n = static_cast<double>(r.chunk);
-        pairs += n * static_cast<double>(r.computed) + 0.5 * n * (n + 1);
+        chunks.emplace_back(static_cast<double>(r.computed), static_cast<double>(r.chunk));
       }
     }
   };
@@ -287,9 +286,17 @@ class ReferenceRollout {
     double const batch = static_cast<double>(l.batch);
     double const attention = l.batch == 0 ? 0.0 : attention_at(batch, static_cast<double>(l.context) / batch);
     auto const dense = [&](std::size_t i) { return prices_.dense.y[i]; };
+    auto const prompt = [&](double tokens) {
+      return line(
+          prices_.prefill.x, [&](std::size_t i) { return prices_.prefill.y[i]; }, tokens * (tokens + 1) / 2);
+    };
+    double prefill = 0;
+    for (auto const& [computed, added] : l.chunks) {
+      prefill +=
+          computed > 0 ? std::max(prompt(computed + added) - prompt(computed), prompt(added)) : prompt(added);
+    }
     return prices_.fixed.value + prices_.per_sequence.value * static_cast<double>(l.sequences) +
-           line(prices_.dense.x, dense, static_cast<double>(l.tokens)) + attention +
-           prices_.prefill_per_pair * l.pairs;
+           line(prices_.dense.x, dense, static_cast<double>(l.tokens)) + attention + prefill;
   }
 
   // Linear between knots, beyond them with the slope of the end segment.

@@ -48,7 +48,7 @@ StepPrices random_prices(Draw& d) {
     p.decode_attention.emplace_back();
     for (double c : by_context) p.decode_attention.back().push_back(b * c);
   }
-  p.prefill_per_pair = 1e-4 * d.real();
+  p.prefill = {{0, 1}, {0, 1e-4 * d.real()}};
   return p;
 }
 

@@ -63,7 +63,7 @@ TEST(RolloutEngine, PricesAStepByItsParts) {
   p.batch_knots = {1};
   p.context_knots = {0, 10};
   p.decode_attention = {{0, 1}};
-  p.prefill_per_pair = 0.001;
+  p.prefill = {{0, 1}, {0, 0.001}};
   RolloutEngine e(options(4, 8, 6), 100, p);
   e.submit({1, -1, 10, 3}, seconds(0));
   std::vector<Completion> out;

@@ -48,7 +48,7 @@ TEST(RolloutPrices, LargePrefillIsBoundByTheMatrixRate) {
   double const head = 2 * (kHeadWeights + 256 * (4096.0 + 128256)) / (0.8 * kBandwidth);
   EXPECT_NEAR(prices.dense.at(8192), products + passes + head, 1e-9);
   // 32 layers x 4 x 32 x 128 FLOPs a pair over 0.5 x 989e12.
-  EXPECT_NEAR(prices.prefill_per_pair, 32 * 16384 / (0.5 * 989e12), 1e-18);
+  EXPECT_NEAR(prices.prefill.at(1e6), 1e6 * 32 * 16384 / (0.5 * 989e12), 1e-12);
 }
 
 TEST(RolloutPrices, CurveIsWithinOnePercentOfTheFormula) {

@@ -59,7 +59,7 @@ inline StepPrices linear_prices() {
   p.batch_knots = {1024};
   p.context_knots = {0, 131'072};
   p.decode_attention = {{0, 1024 * 131'072 * kKvBytesPerToken / kBandwidth}};
-  p.prefill_per_pair = 4.0 * 32 * 4096 / kFlops;
+  p.prefill = {{0, 1}, {0, 4.0 * 32 * 4096 / kFlops}};
   return p;
 }
 

@@ -33,7 +33,7 @@ StepPrices bilinear() {
   p.batch_knots = {2, 4};
   p.context_knots = {0, 100, 200};
   p.decode_attention = {{0, 200, 440}, {0, 400, 880}};
-  p.prefill_per_pair = 0.25;
+  p.prefill = {{0, 1}, {0, 0.25}};
   return p;
 }
 
@@ -62,7 +62,8 @@ TEST(StepTable, ReadsTheSameAsTheCurves) {
   StepTable t(bilinear());
   EXPECT_DOUBLE_EQ(t.base(4, 150), 3 + 0.5 * 4 + 3);
   EXPECT_DOUBLE_EQ(t.base(1, 50), 3 + 0.5 + 1.5);
-  EXPECT_DOUBLE_EQ(t.prefill(8), 2);
+  EXPECT_DOUBLE_EQ(t.prefill(0, 8), 9);   // 36 pairs
+  EXPECT_DOUBLE_EQ(t.prefill(10, 3), 9);  // 13 x 14 / 2 - 10 x 11 / 2 = 36 pairs
   EXPECT_DOUBLE_EQ(t.attention(0, 0, 5), 0);
   EXPECT_DOUBLE_EQ(t.attention(1, 98, 6), 604.2);
   // Two sequences with mean context 98.5: twice as much as one.

@@ -1,7 +1,7 @@
 // Whole runs: what must hold of every event log.
 #include <map>
 
-#include "calibrate/datasheet.hpp"
+#include "calibrate/profiles.hpp"
 #include "sim/simulate.hpp"
 #include "tests/scenarios/example.hpp"
 #include "tests/sim/child_process.hpp"
@@ -15,7 +15,7 @@ EventLog run_example(std::vector<std::string> sets) {
   ScenarioResult const r = read_example(std::move(sets));
   EXPECT_TRUE(r.scenario) << format(r.problems);
   EXPECT_TRUE(check_simulated(*r.scenario).empty()) << format(check_simulated(*r.scenario));
-  return simulate(*r.scenario, datasheet_profile(r.scenario->job.cluster.node.gpu), {.steps = 1, .seed = 1});
+  return simulate(*r.scenario, profile_for(r.scenario->job.cluster.node.gpu), {.steps = 1, .seed = 1});
 }
 
 // The longest time within the run that a rank class has no span for.

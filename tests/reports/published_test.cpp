@@ -5,7 +5,7 @@
 #include <iostream>
 #include <map>
 
-#include "calibrate/datasheet.hpp"
+#include "calibrate/profiles.hpp"
 #include "reports/analysis.hpp"
 #include "scenarios/scenario.hpp"
 #include "sim/simulate.hpp"
@@ -21,7 +21,7 @@ struct Forecast {
 Forecast forecast(std::string const& path) {
   ScenarioResult read = read_scenario_file(std::string(ROLLCAST_SOURCE_DIR) + "/scenarios/" + path, {});
   EXPECT_TRUE(read.scenario.has_value()) << format(read.problems);
-  EventLog const log = simulate(*read.scenario, datasheet_profile(read.scenario->job.cluster.node.gpu), {});
+  EventLog const log = simulate(*read.scenario, profile_for(read.scenario->job.cluster.node.gpu), {});
   return {*read.scenario, analyse(log)};
 }
 

@@ -1,0 +1,49 @@
+// What was measured of one GPU's kernels, and prices from it: the tables of a profile, bound to a GPU.
+//
+// What a table does not hold (a type, a window) has no price here: the shares of the profile stand in.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "models/attention_tables.hpp"
+#include "models/collective_calibration.hpp"
+#include "models/gemm_table.hpp"
+#include "models/moe_table.hpp"
+
+namespace rollcast {
+
+struct KernelTables {
+  std::vector<GemmTable> gemm;
+  std::vector<AttentionTable> attention;
+  std::vector<MoeTable> moe;
+  std::vector<CollectiveCalibration> collectives;  // at most one
+};
+
+class Kernels {
+ public:
+  // The tables may be those of another GPU: they hold ratios to the roofline (the tables' headers).
+  Kernels(KernelTables tables, Gpu const& gpu);
+
+  // nullptr: not measured. Of a card without fp8 every product is one of bf16.
+  GemmPrices const* gemm(GemmKind kind) const;
+
+  // kv_bytes: of one element of the KV cache; window 0: full attention. nullopt: not measured.
+  std::optional<AttentionPrices> attention(AttentionKind kind, double kv_bytes, double window,
+                                           HeadShape heads) const;
+
+  // Tokens spread over the experts as the table measured that is nearest to even: power_law_1.01 where it
+  // exists (a trained router is near even, not even), else balanced, else the first. fp8 and fp8_block stand
+  // in for each other.
+  std::optional<MoePrices> moe(GemmKind kind, MoeShape const& shape) const;
+
+  KernelTables const& tables() const { return tables_; }
+
+ private:
+  KernelTables tables_;
+  Gpu gpu_;
+  std::array<GemmPrices, 3> gemm_;  // by kind
+};
+
+}  // namespace rollcast
