@@ -12,6 +12,7 @@ constexpr double kElement = 2;        // activations are bf16
 constexpr double kStateElement = 4;   // the recurrent state is fp32
 constexpr double kTolerance = 0.003;  // of a chord at its quarter points; 1 % is promised
 constexpr double kTokensFloor = 1;
+// Engines pad to the sizes of their CUDA graphs, and a measured product has a tile more at 257 than at 256.
 constexpr double kTile = 16;
 constexpr double kShortestPrompt = 16;
 
@@ -76,7 +77,7 @@ Seconds decode_time_of(std::vector<LayerAttention> const& layers, Profile const&
   Seconds total;
   for (LayerAttention const& layer : layers) {
     if (layer.prices) {
-      total += layer.prices->at(batch, context) * layer.count;
+      total += layer.prices->at(batch, std::max(context, kTokensFloor)) * layer.count;
       continue;
     }
     PositionWork const w = position_work(a, e, layer.example);
@@ -175,41 +176,50 @@ Seconds dense_time_of(Products const& products, Profile const& p, Architecture c
   return total;
 }
 
-// Token counts at which a step is priced: engines pad to the sizes of their CUDA graphs, and measured
-// products have a tile more at 257 than at 256.
-double aligned(double tokens) {
-  return tokens <= kTile ? std::floor(tokens) : std::floor(tokens / kTile) * kTile;
-}
-
-// Whether the chord from a to b leaves f by more than the tolerance near a quarter point.
+// Chords over token counts that are multiples of a tile (below one tile: every count).
 template <class F>
-bool bends(F const& f, double a, double b, double fa, double fb) {
-  for (double const share : {0.25, 0.5, 0.75}) {
-    double const x = aligned(a + (b - a) * share);
-    if (x <= a || x >= b) continue;
-    double const exact = f(x);
-    if (std::abs(fa + (fb - fa) * ((x - a) / (b - a)) - exact) > kTolerance * exact) return true;
-  }
-  return false;
-}
+class Refinement {
+ public:
+  Refinement(F const& f, double tile, Curve& curve) : f_(f), tile_(tile), curve_(curve) {}
 
-template <class F>
-void refine(F const& f, double a, double b, double fa, double fb, Curve& curve) {
-  double const middle = aligned((a + b) / 2);
-  if (middle > a && bends(f, a, b, fa, fb)) {
-    double const value = f(middle);
-    refine(f, a, middle, fa, value, curve);
-    refine(f, middle, b, value, fb, curve);
-    return;
+  void add(double a, double b, double fa, double fb) {
+    double const middle = aligned((a + b) / 2);
+    if (middle > a && bends(a, b, fa, fb)) {
+      double const value = f_(middle);
+      add(a, middle, fa, value);
+      add(middle, b, value, fb);
+      return;
+    }
+    curve_.x.push_back(b);
+    curve_.y.push_back(fb);
   }
-  curve.x.push_back(b);
-  curve.y.push_back(fb);
-}
+
+ private:
+  double aligned(double tokens) const {
+    return tokens <= tile_ ? std::floor(tokens) : std::floor(tokens / tile_) * tile_;
+  }
+
+  // Whether the chord from a to b leaves f by more than the tolerance near a quarter point.
+  bool bends(double a, double b, double fa, double fb) const {
+    for (double const share : {0.25, 0.5, 0.75}) {
+      double const x = aligned(a + (b - a) * share);
+      if (x <= a || x >= b) continue;
+      double const exact = f_(x);
+      if (std::abs(fa + (fb - fa) * ((x - a) / (b - a)) - exact) > kTolerance * exact) return true;
+    }
+    return false;
+  }
+
+  F const& f_;
+  double tile_;
+  Curve& curve_;
+};
 
 // Powers of two first, so that a bend between two distant tokens cannot hide from the quarter points.
 template <class F>
-Curve curve_of(F const& f, double last) {
+Curve curve_of(F const& f, double last, double tile) {
   Curve curve;
+  Refinement<F> refinement(f, tile, curve);
   double a = kTokensFloor;
   double fa = f(a);
   curve.x.push_back(a);
@@ -217,7 +227,7 @@ Curve curve_of(F const& f, double last) {
   while (a < last) {
     double const b = std::min(2 * a, last);
     double const fb = f(b);
-    refine(f, a, b, fa, fb, curve);
+    refinement.add(a, b, fa, fb);
     a = b;
     fa = fb;
   }
@@ -249,8 +259,8 @@ StepPrices rollout_step_prices(Profile const& p, Architecture const& a, EngineOp
 
   Products const products = products_of(p, a, e);
   double const last = std::max({2, e.max_num_batched_tokens, e.max_num_seqs});
-  prices.dense =
-      curve_of([&](double tokens) { return dense_time_of(products, p, a, e, c, tokens).value; }, last);
+  prices.dense = curve_of([&](double tokens) { return dense_time_of(products, p, a, e, c, tokens).value; },
+                          last, p.kernels ? kTile : 1);
 
   double const batch = std::max(2, e.max_num_seqs);
   double const context = std::max({2, e.max_model_len, a.max_context});
@@ -260,7 +270,7 @@ StepPrices rollout_step_prices(Profile const& p, Architecture const& a, EngineOp
   for (double const b : prices.batch_knots) {
     std::vector<double> row;
     for (double const l : prices.context_knots) {
-      row.push_back(decode_time_of(decode, p, a, e, b, std::max(l, kTokensFloor)).value);
+      row.push_back(decode_time_of(decode, p, a, e, b, l).value);
     }
     prices.decode_attention.push_back(row);
   }
