@@ -57,6 +57,25 @@ Line fit_line(SizeRows const& rows) {
 
 }  // namespace
 
+std::vector<ExchangeSample> exchange_samples_of(std::vector<Sample> const& samples) {
+  std::vector<ExchangeSample> out;
+  for (Sample const& s : samples) {
+    bool const dispatch = s.operation == "ep_dispatch";
+    bool const low_latency = s.variant == "deepep low latency";
+    if ((!dispatch && s.operation != "ep_combine") || s.shape.size() != 6) continue;
+    if (!low_latency && s.variant != "deepep normal, 20 SMs") continue;
+    ExpertExchange e;
+    e.mode = low_latency ? ExchangeMode::low_latency : ExchangeMode::normal;
+    e.direction = dispatch ? ExchangeDirection::dispatch : ExchangeDirection::combine;
+    e.group = {static_cast<int>(s.shape[4]), static_cast<int>(s.shape[5]), 1};
+    e.tokens = s.shape[0];
+    e.hidden = s.shape[1];
+    e.top_k = s.shape[3];
+    out.push_back({s.gpu, e, s.seconds, s.source});
+  }
+  return out;
+}
+
 ExchangeCalibration fit_expert_exchange(std::vector<ExchangeSample> const& samples, bool even_sizes) {
   ExchangeCalibration out;
   for (auto const& [key, of_key] : series_of(samples)) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "calibrate/sample.hpp"
 #include "models/expert_exchange.hpp"
 
 namespace rollcast {
@@ -14,6 +15,10 @@ struct ExchangeSample {
   Seconds seconds;
   std::string source;
 };
+
+// Samples of ep_dispatch and ep_combine: variant "deepep low latency", or "deepep normal, 20 SMs" (DeepEP's
+// default; other counts are left out).
+std::vector<ExchangeSample> exchange_samples_of(std::vector<Sample> const& samples);
 
 // alpha and share of each (GPU, mode, direction, one node or several): least squares of the relative error
 // over the median times by size (bytes of a GPU). even_sizes: only every other size.

@@ -104,7 +104,7 @@ std::string to_text(CustomAllReduceCalibration const& calibration) {
   std::string out;
   for (auto const& s : calibration.series) {
     out += fmt::format("custom {} {} {} {:g}", s.gpu, s.backend, s.ranks, s.nvlink.value / 1e9);
-    for (auto const& k : s.knots) out += fmt::format(" {:.2f}:{:.2f}", k.octave, k.us);
+    for (auto const& k : s.knots) out += fmt::format(" {:g}:{:.2f}", k.octave, k.us);
     if (!s.source.empty()) out += " # " + s.source;
     out += '\n';
   }

@@ -71,7 +71,7 @@ CollectivePrice nccl_price(NcclCalibration const& calibration, ClusterSpec const
 
 // Compact text, one line per correction:
 //   nccl GPU FABRIC|node COLLECTIVE RANKS NODES GB/s OCTAVE:LOG_RATIO ... # SOURCE
-// Octaves with two, log ratios with three decimals; reading gives back what was written from such values.
+// Octaves with up to four, log ratios with three decimals; reading gives back what was written from such values.
 std::string to_text(NcclCalibration const& calibration);
 
 struct NcclCalibrationText {

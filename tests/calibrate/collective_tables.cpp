@@ -29,7 +29,8 @@ Sample make(std::string gpu, std::string operation, std::string fabric, double b
   Sample s;
   s.gpu = std::move(gpu);
   s.operation = std::move(operation);
-  s.variant = std::move(fabric);
+  s.variant = "nccl";
+  s.fabric = std::move(fabric);
   s.dtype = "bf16";
   s.shape = {bytes, static_cast<double>(ranks), static_cast<double>(nodes)};
   s.seconds = Seconds(seconds);
@@ -112,7 +113,7 @@ std::vector<Sample> send_recv_samples() {
       int const nodes = field(r, "devices_per_node") == "2" ? 1 : 2;
       if (nodes == 2 && gpu != "h100-sxm") continue;
       std::string const source = nodes == 1 ? path : path + ", fabric not stated, taken as 8 x 400 Gb/s";
-      out.push_back(make(gpu, "send_recv", "", number(r, "size"), 2, nodes,
+      out.push_back(make(gpu, "send_recv", nodes == 1 ? "" : "ib-400g", number(r, "size"), 2, nodes,
                          number(r, "time_stats.send_recv.median") * 1e-3, source));
     }
   }
@@ -141,8 +142,9 @@ std::vector<Sample> custom_all_reduce_samples() {
         {"h100-sxm", "h100_sxm/comm/vllm/0.24.0"}}) {
     std::string const path = "aiconfigurator/" + file + "/custom_allreduce_perf.csv";
     for (CsvRow const& r : read_csv(shared_data() + path)) {
-      out.push_back(make(gpu, "all_reduce", field(r, "backend"), 2 * number(r, "message_size"),
+      out.push_back(make(gpu, "all_reduce", "", 2 * number(r, "message_size"),
                          std::stoi(field(r, "num_gpus")), 1, number(r, "latency") * 1e-3, path));
+      out.back().variant = field(r, "backend");
       out.back().version = field(r, "framework") + " " + field(r, "version");
     }
   }

@@ -203,7 +203,7 @@ TEST(NcclPrices, BytesPerLinkIsTheRingVolume) {
 TEST(NcclText, RoundTrip) {
   std::string const text = to_text(two_series());
   EXPECT_EQ(text.substr(0, text.find('\n')),
-            "nccl h100-sxm node all_gather 2 1 360 10.00:0.100 20.00:0.300 # table one");
+            "nccl h100-sxm node all_gather 2 1 360 10:0.100 20:0.300 # table one");
   auto const read = nccl_calibration_from_text("# other\n" + text);
   ASSERT_TRUE(read.value) << read.error;
   EXPECT_EQ(to_text(*read.value), text);
