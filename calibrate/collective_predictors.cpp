@@ -3,7 +3,9 @@
 #include <cmath>
 #include <memory>
 
+#include "calibrate/fit_collectives.hpp"
 #include "calibrate/fit_expert_exchange.hpp"
+#include "calibrate/size_series.hpp"
 #include "models/catalog/catalog.hpp"
 
 namespace rollcast {
@@ -22,8 +24,9 @@ std::optional<ClusterSpec> cluster_of(Gpu const& gpu, Sample const& s, int nodes
   return std::nullopt;
 }
 
+// A table that names NVLS was measured where NCCL takes it by itself.
 bool is_nccl(Sample const& s) {
-  return s.variant.empty() || s.variant == "nccl" || s.variant == "nccl in place";
+  return s.variant.empty() || s.variant == "nccl" || s.variant == "nccl in place" || s.variant == "nccl NVLS";
 }
 
 std::optional<Seconds> nccl_seconds(Gpu const& gpu, NcclCalibration const& calibration, CollectiveKind kind,
@@ -66,12 +69,12 @@ bool has_octave(Knots const& knots, double octave) {
 }
 
 bool is_nccl_knot(Gpu const& gpu, NcclCalibration const& calibration, CollectiveKind kind, Sample const& s) {
-  if (!is_nccl(s)) return false;
+  if (!is_fitted_by_nccl(s)) return false;
   for (NcclCorrection const& c : calibration.corrections) {
     bool const same_group =
         c.ranks == static_cast<int>(s.shape[1]) && c.nodes == static_cast<int>(s.shape[2]);
     if (c.gpu == gpu.name && c.kind == kind && same_group && (c.nodes == 1 || c.fabric == s.fabric) &&
-        has_octave(c.knots, std::log2(s.shape[0])))
+        c.source == campaign_of(s) && has_octave(c.knots, std::log2(s.shape[0])))
       return true;
   }
   return false;
@@ -80,7 +83,7 @@ bool is_nccl_knot(Gpu const& gpu, NcclCalibration const& calibration, Collective
 bool is_custom_knot(Gpu const& gpu, CustomAllReduceCalibration const& calibration, Sample const& s) {
   for (CustomAllReduceSeries const& c : calibration.series) {
     if (c.gpu == gpu.name && c.backend == s.variant && c.ranks == static_cast<int>(s.shape[1]) &&
-        has_octave(c.knots, std::log2(s.shape[0])))
+        c.source == campaign_of(s) && has_octave(c.knots, std::log2(s.shape[0])))
       return true;
   }
   return false;

@@ -37,8 +37,7 @@ Node const* node_with(std::string const& gpu) {
 std::optional<SeriesKey> key_of(Sample const& s) {
   auto const kind = collective_named(s.operation);
   Node const* node = node_with(s.gpu);
-  bool const nccl = s.variant.empty() || s.variant == "nccl";
-  if (!kind || !nccl || node == nullptr || s.shape.size() != 3 || s.dtype == "int8") return std::nullopt;
+  if (!kind || node == nullptr || s.shape.size() != 3 || !is_fitted_by_nccl(s)) return std::nullopt;
   SeriesKey k{s.gpu, "", *kind, static_cast<int>(s.shape[1]), static_cast<int>(s.shape[2])};
   if (k.ranks < 2 || k.nodes < 1 || k.ranks < k.nodes || !(s.shape[0] > 0) || !(s.seconds.value > 0))
     return std::nullopt;
@@ -141,6 +140,12 @@ std::string split_text(CollectiveSplit split, CollectiveRows rows) {
 }
 
 }  // namespace
+
+bool is_fitted_by_nccl(Sample const& s) {
+  bool const integers = s.dtype == "int8" || s.dtype == "uint8" || s.dtype == "int32" ||
+                        s.dtype == "uint32" || s.dtype == "int64" || s.dtype == "uint64";
+  return (s.variant.empty() || s.variant == "nccl") && !integers;
+}
 
 std::string_view name_of(CollectiveSplit s) {
   switch (s) {

@@ -1,10 +1,7 @@
 // Measured collectives to an NcclCalibration, and what the calibration makes of measured rows.
 //
-// Samples (sample.hpp) of variant "nccl" or none; on several nodes those whose fabric is known. `source` and
-// `version` tell measuring campaigns apart.
-//
-// A series is (GPU, fabric, collective, ranks, nodes). int8 rows are left out: integer all-reduces run
-// without NVLS on Hopper.
+// Samples (sample.hpp) that is_fitted_by_nccl, on several nodes those whose fabric is known. `source` and
+// `version` tell measuring campaigns apart. A series is (GPU, fabric, collective, ranks, nodes).
 #pragma once
 
 #include <string>
@@ -14,6 +11,10 @@
 #include "models/nccl_prices.hpp"
 
 namespace rollcast {
+
+// Variant "nccl" or none (not an engine's own all-reduce, not in place, no forced algorithm), no integers:
+// their all-reduces run without NVLS on Hopper.
+bool is_fitted_by_nccl(Sample const& s);
 
 // Which rows a fit sees. The message sizes of a series are ordered; even places train, odd are held out.
 enum class CollectiveSplit {

@@ -21,15 +21,15 @@ struct ExchangeSample {
 std::vector<ExchangeSample> exchange_samples_of(std::vector<Sample> const& samples);
 
 // alpha and share of each (GPU, mode, direction, one node or several): least squares of the relative error
-// over the median times by size (bytes of a GPU). even_sizes: only every other size.
-// A GPU that the catalog does not know is skipped.
+// over the median times by size (bytes of a GPU). even_sizes: only every other size. Skipped: a GPU that the
+// catalog does not know, sizes that span less than a factor of four.
 ExchangeCalibration fit_expert_exchange(std::vector<ExchangeSample> const& samples, bool even_sizes);
 
 struct ExchangeResidual {
   std::string gpu;
   std::string mode;
   std::string direction;
-  int nodes = 1;
+  bool several_nodes = false;
   int rows = 0;
   double median = 0;  // of |priced / measured - 1|
   double p90 = 0;

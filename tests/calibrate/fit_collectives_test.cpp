@@ -199,8 +199,8 @@ TEST(MeasuredCollectives, DeepSeeksOwnFiguresOnH800) {
 class CollectiveTables : public ::testing::Test {
  protected:
   void SetUp() override {
-    samples_ = all_collective_samples();
-    if (samples_.size() < 4000) GTEST_SKIP() << "no measured tables under " << shared_data();
+    samples_ = built_in_samples();
+    if (samples_.size() < 17000) GTEST_SKIP() << "no measured tables under " << shared_data();
   }
 
   std::vector<Sample> samples_;
@@ -208,13 +208,13 @@ class CollectiveTables : public ::testing::Test {
 
 TEST_F(CollectiveTables, TheBuiltInTextIsTheFitOfEvenSizes) {
   CollectiveCalibration const fit{fit_collectives(samples_, CollectiveSplit::sizes),
-                                  fit_expert_exchange(exchange_samples(), true),
-                                  fit_custom_all_reduce(custom_all_reduce_samples(), true)};
+                                  fit_expert_exchange(exchange_samples_of(samples_), true),
+                                  fit_custom_all_reduce(samples_, true)};
   EXPECT_EQ(to_text(fit), measured_collectives_text());
 }
 
 TEST_F(CollectiveTables, OneNodeEveryOtherSize) {
-  auto const perf = nccl_perf_samples();
+  auto const perf = imported_below("aiconfigurator/");
   for (auto const& [split, bar] : {std::pair{CollectiveSplit::sizes, 0.06},
                                    {CollectiveSplit::without_4_ranks, 0.09},
                                    {CollectiveSplit::without_8_ranks, 0.14}}) {
@@ -265,20 +265,18 @@ TEST_F(CollectiveTables, FourAndEightNodesFromTwo) {
 }
 
 TEST_F(CollectiveTables, CustomAllReduceEveryOtherSize) {
-  auto const samples = custom_all_reduce_samples();
-  auto const fit = fit_custom_all_reduce(samples, true);
-  auto const held = check_custom_all_reduce(fit, samples, true);
+  auto const held = check_custom_all_reduce(fit_custom_all_reduce(samples_, true), samples_, true);
   EXPECT_EQ(held.size(), 18U);
   for (auto const& r : held) EXPECT_LE(r.median, 0.06) << r.gpu << ' ' << r.backend << ' ' << r.ranks;
 }
 
 TEST_F(CollectiveTables, ExpertExchangeEveryOtherSize) {
-  auto const samples = exchange_samples();
+  auto const samples = exchange_samples_of(imported_below("aiconfigurator/"));
   auto const held = check_expert_exchange(fit_expert_exchange(samples, true), samples, true);
   EXPECT_EQ(held.size(), 8U);
   for (auto const& r : held) {
-    EXPECT_LE(r.median, 0.08) << r.mode << ' ' << r.direction << ' ' << r.nodes;
-    EXPECT_LE(r.p90, 0.15) << r.mode << ' ' << r.direction << ' ' << r.nodes;
+    EXPECT_LE(r.median, 0.08) << r.mode << ' ' << r.direction << ' ' << r.several_nodes;
+    EXPECT_LE(r.p90, 0.15) << r.mode << ' ' << r.direction << ' ' << r.several_nodes;
   }
 }
 
