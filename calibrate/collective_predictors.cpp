@@ -31,7 +31,7 @@ bool is_nccl(Sample const& s) {
 
 std::optional<Seconds> nccl_seconds(Gpu const& gpu, NcclCalibration const& calibration, CollectiveKind kind,
                                     Sample const& s) {
-  bool const nvls = nccl_limits(nccl_generation(gpu)).nvls_efficiency > 0;
+  bool const nvls = nccl_limits(nccl_generation(gpu.name)).nvls_efficiency > 0;
   int const nodes = static_cast<int>(s.shape[2]);
   if (!is_nccl(s) || (nodes > 1 && s.fabric.empty())) return std::nullopt;
   if (s.dtype == "int8" && kind == CollectiveKind::all_reduce && nvls) return std::nullopt;

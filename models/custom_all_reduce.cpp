@@ -7,26 +7,33 @@
 
 #include "models/calibration_text.hpp"
 #include "models/nccl_tuning.hpp"
+#include "models/random.hpp"
 
 namespace rollcast {
 namespace {
 
+constexpr double kLn2 = 0.6931471805599453;
+
+double log2_of(double x) { return portable_log(x) / kLn2; }
+
+// x at w = 0, y at w = 1, a straight line of the logarithms between.
+double geometric(double x, double y, double w) {
+  return portable_exp(portable_log(x) * (1 - w) + portable_log(y) * w);
+}
+
 double seconds_at(CustomAllReduceSeries const& s, double octave) {
   auto const& k = s.knots;
   if (octave <= k.front().octave) return k.front().us * 1e-6;
-  if (octave >= k.back().octave) return k.back().us * 1e-6 * std::exp2(octave - k.back().octave);
+  if (octave >= k.back().octave) return k.back().us * 1e-6 * portable_exp((octave - k.back().octave) * kLn2);
   auto const next = std::upper_bound(k.begin(), k.end(), octave,
                                      [](double x, CustomAllReduceKnot const& b) { return x < b.octave; });
   auto const &a = *(next - 1), &b = *next;
-  double const w = (octave - a.octave) / (b.octave - a.octave);
-  return std::exp(std::log(a.us) * (1 - w) + std::log(b.us) * w) * 1e-6;
+  return geometric(a.us, b.us, (octave - a.octave) / (b.octave - a.octave)) * 1e-6;
 }
 
 int distance(Gpu const& wanted, std::string const& have) {
   if (wanted.name == have) return 0;
-  Gpu other;
-  other.name = have;
-  return nccl_generation(wanted) == nccl_generation(other) ? 1 : 2;
+  return nccl_generation(wanted.name) == nccl_generation(have) ? 1 : 2;
 }
 
 // Series of the nearest GPU, rank counts ascending.
@@ -53,8 +60,12 @@ double seconds_between(std::vector<CustomAllReduceSeries const*> const& series, 
   while (series[high]->ranks < ranks) ++high;
   CustomAllReduceSeries const &a = *series[high - 1], &b = *series[high];
   double const w =
-      std::log2(static_cast<double>(ranks) / a.ranks) / std::log2(static_cast<double>(b.ranks) / a.ranks);
-  return std::exp(std::log(seconds_at(a, octave)) * (1 - w) + std::log(seconds_at(b, octave)) * w);
+      log2_of(static_cast<double>(ranks) / a.ranks) / log2_of(static_cast<double>(b.ranks) / a.ranks);
+  return geometric(seconds_at(a, octave), seconds_at(b, octave), w);
+}
+
+bool has_custom_all_reduce(Node const& node, int ranks) {
+  return ranks <= node.gpus && node.interconnect == Interconnect::nvswitch && node.gpu.nvlink.value > 0;
 }
 
 std::string read_line(CalibrationLine const& line, CustomAllReduceSeries& s) {
@@ -81,18 +92,37 @@ std::string read_line(CalibrationLine const& line, CustomAllReduceSeries& s) {
 
 }  // namespace
 
+std::optional<CollectiveCurve> custom_all_reduce_curve(CustomAllReduceCalibration const& calibration,
+                                                       Node const& node, std::string_view backend,
+                                                       int ranks) {
+  if (ranks <= 1) return CollectiveCurve{};
+  if (!has_custom_all_reduce(node, ranks)) return std::nullopt;
+  auto const series = nearest(calibration, node.gpu, backend);
+  if (series.empty()) return std::nullopt;
+  double const slower = series.front()->nvlink / node.gpu.nvlink;
+  CollectiveCurve curve;
+  curve.volume = 2.0 * (ranks - 1) / ranks;
+  for (std::size_t i = 0; i < kCurvePoints; ++i)
+    curve.time[i] = Seconds(seconds_between(series, ranks, log2_of(curve_point(i).value * slower)));
+  bool const measured =
+      series.front()->gpu == node.gpu.name &&
+      std::any_of(series.begin(), series.end(), [&](auto const* s) { return s->ranks == ranks; });
+  curve.evidence = measured ? Evidence::measured : Evidence::derived;
+  curve.source = series.back()->source;
+  return curve;
+}
+
 std::optional<CollectivePrice> custom_all_reduce_price(CustomAllReduceCalibration const& calibration,
                                                        Node const& node, std::string_view backend, int ranks,
                                                        Bytes bytes) {
   if (ranks <= 1) return CollectivePrice{};
-  if (ranks > node.gpus || node.interconnect != Interconnect::nvswitch || !(node.gpu.nvlink.value > 0))
-    return std::nullopt;
+  if (!has_custom_all_reduce(node, ranks)) return std::nullopt;
   auto const series = nearest(calibration, node.gpu, backend);
   if (series.empty()) return std::nullopt;
   double const least = seconds_between(series, ranks, 0);
   CollectivePrice p;
   if (bytes.value <= 0) return p;
-  double const octave = std::log2(bytes.value * (series.front()->nvlink / node.gpu.nvlink));
+  double const octave = log2_of(bytes.value * (series.front()->nvlink / node.gpu.nvlink));
   double const total = seconds_between(series, ranks, octave);
   p.alpha = Seconds(std::min(least, 0.99 * total));
   p.bytes_per_link = bytes * (2.0 * (ranks - 1) / ranks);

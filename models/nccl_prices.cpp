@@ -1,16 +1,15 @@
 #include "models/nccl_prices.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "models/catalog/catalog.hpp"
+#include "models/random.hpp"
 
 namespace rollcast {
 namespace {
 
-constexpr double kFirstOctave = 3;  // 8 B
-constexpr double kLastOctave = 36;  // 64 GiB
-constexpr double kOctaveStep = 0.5;
+constexpr double kFirstOctave = 3;  // of a curve's points
+constexpr double kLn2 = 0.6931471805599453;
 
 // A series that fits worse than this stands in for nothing: TCP says nothing of RDMA.
 constexpr int kNoStandIn = 100;
@@ -26,20 +25,14 @@ int kind_distance(CollectiveKind wanted, CollectiveKind have) {
   return 20;
 }
 
-Gpu gpu_called(std::string const& name) {
-  Gpu const* known = find_gpu(builtin_catalog(), name);
-  if (known != nullptr) return *known;
-  Gpu g;
-  g.name = name;
-  return g;
-}
+double log2_of(double x) { return portable_log(x) / kLn2; }
 
 bool has_nvls(NcclGeneration g) { return nccl_limits(g).nvls_efficiency > 0; }
 
 // Latencies differ by half between generations without and with NVLS, more than between collectives.
 int gpu_distance(Gpu const& wanted, std::string const& have) {
   if (wanted.name == have) return 0;
-  NcclGeneration const a = nccl_generation(wanted), b = nccl_generation(gpu_called(have));
+  NcclGeneration const a = nccl_generation(wanted.name), b = nccl_generation(have);
   if (a == b) return 1;
   return has_nvls(a) == has_nvls(b) ? 2 : 10;
 }
@@ -85,71 +78,82 @@ Nearest nearest_series(NcclCalibration const& calibration, ClusterSpec const& c,
 }
 
 // log ratio for a topology: one node between rank counts, several nodes from the series of the most ranks.
+// Two series, each at octaves shifted by its ranks and speed, the second at weight w (outside 0 to 1: beyond
+// the last rank count).
 class Correction {
  public:
-  Correction(Nearest nearest, NcclTopology const& t, BytesPerSecond speed)
-      : nearest_(std::move(nearest)), ranks_(t.ranks), one_node_(t.nodes == 1), speed_(speed) {}
+  Correction(Nearest const& nearest, NcclTopology const& t, BytesPerSecond speed) {
+    auto const& s = nearest.series;
+    if (s.empty()) return;
+    if (t.nodes > 1 || s.size() == 1) {
+      high_ = shifted(*s.back(), t, speed);
+      return;
+    }
+    double const x = log2_of(t.ranks);
+    std::size_t high = 1;
+    while (high + 1 < s.size() && s[high]->ranks < t.ranks) ++high;
+    double const a = log2_of(s[high - 1]->ranks), b = log2_of(s[high]->ranks);
+    high_ = shifted(*s[high], t, speed);
+    if (!(b > a)) return;
+    low_ = shifted(*s[high - 1], t, speed);
+    weight_ = (x - a) / (b - a);
+    if (x > b) weight_ = 1 + 0.5 * std::min(1.0, x - b) / (b - a);
+    if (x < a) weight_ = -0.5 * std::min(1.0, a - x) / (b - a);
+  }
 
   double log_ratio(double octave) const {
-    auto const& s = nearest_.series;
-    if (s.empty()) return 0;
-    if (!one_node_ || s.size() == 1) return of(*s.back(), octave);
-    double const x = std::log2(static_cast<double>(ranks_));
-    std::size_t high = 1;
-    while (high + 1 < s.size() && s[high]->ranks < ranks_) ++high;
-    double const a = std::log2(static_cast<double>(s[high - 1]->ranks));
-    double const b = std::log2(static_cast<double>(s[high]->ranks));
-    if (!(b > a)) return of(*s[high], octave);
-    double w = (x - a) / (b - a);
-    if (x > b) w = 1 + 0.5 * std::min(1.0, x - b) / (b - a);
-    if (x < a) w = -0.5 * std::min(1.0, a - x) / (b - a);
-    double const low = of(*s[high - 1], octave);
-    return low + (of(*s[high], octave) - low) * w;
+    if (high_.series == nullptr) return 0;
+    double const high = at(high_.series->knots, octave + high_.octaves);
+    if (low_.series == nullptr) return high;
+    double const low = at(low_.series->knots, octave + low_.octaves);
+    return low + (high - low) * weight_;
   }
 
  private:
-  double of(NcclCorrection const& s, double octave) const {
-    if (s.speed.value > 0 && speed_.value > 0) octave += std::log2(s.speed.value / speed_.value);
-    if (one_node_) octave += 0.5 * std::log2(static_cast<double>(s.ranks) / ranks_);
-    return at(s.knots, octave);
+  struct Shifted {
+    NcclCorrection const* series = nullptr;
+    double octaves = 0;
+  };
+
+  static Shifted shifted(NcclCorrection const& s, NcclTopology const& t, BytesPerSecond speed) {
+    double octaves = 0;
+    if (s.speed.value > 0 && speed.value > 0) octaves += log2_of(s.speed / speed);
+    if (t.nodes == 1) octaves += 0.5 * log2_of(static_cast<double>(s.ranks) / t.ranks);
+    return {&s, octaves};
   }
 
-  Nearest nearest_;
-  int ranks_;
-  bool one_node_;
-  BytesPerSecond speed_;
+  Shifted low_, high_;
+  double weight_ = 1;
 };
 
-std::size_t grid_size() { return static_cast<std::size_t>((kLastOctave - kFirstOctave) / kOctaveStep) + 1; }
-double grid_octave(std::size_t i) { return kFirstOctave + kOctaveStep * static_cast<double>(i); }
+using Times = std::array<Seconds, kCurvePoints>;
 
-std::vector<double> priced(ClusterSpec const& c, CollectiveKind kind, Group g, Nearest const& nearest) {
+Times priced(ClusterSpec const& c, CollectiveKind kind, Group g, Nearest const& nearest) {
   NcclTopology const t = nccl_topology(c, g);
   auto const choices = nccl_choices(t, kind);
   BytesPerSecond speed = t.intra;
   if (t.nodes > 1) {
     // Before oversubscription: a cluster that outgrows its leaf does not get another correction.
-    ClusterSpec flat = c;
-    flat.fabric.oversubscription = 1;
-    speed = nccl_topology(flat, g).inter;
+    speed = t.inter * (t.nodes > c.fabric.nodes_per_leaf ? c.fabric.oversubscription : 1);
   }
   Correction const correction(nearest, t, speed);
-  std::vector<double> out(grid_size());
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    double const octave = grid_octave(i);
-    out[i] = nccl_best(choices, Bytes(std::exp2(octave))).time(Bytes(std::exp2(octave))).value *
-             std::exp(correction.log_ratio(octave));
-    if (i > 0) out[i] = std::max(out[i], out[i - 1]);
+  Times out{};
+  for (std::size_t i = 0; i < kCurvePoints; ++i) {
+    Bytes const b = curve_point(i);
+    double const octave = kFirstOctave + 0.5 * static_cast<double>(i);
+    out[i] = nccl_best(choices, b).time(b) * portable_exp(correction.log_ratio(octave));
+    if (i > 0) out[i] = max(out[i], out[i - 1]);
   }
   return out;
 }
 
-void raise(std::vector<double>& to, std::vector<double> const& least) {
-  for (std::size_t i = 0; i < to.size(); ++i) to[i] = std::max(to[i], least[i]);
+void raise(Times& to, Times const& least) {
+  for (std::size_t i = 0; i < to.size(); ++i) to[i] = max(to[i], least[i]);
 }
 
-Evidence evidence_of(Nearest const& nearest, Group g) {
-  if (nearest.series.empty() || nearest.other_kind || g.nodes > 2) return Evidence::unmeasured;
+Evidence evidence_of(Nearest const& nearest, NcclTopology const& t, Group g) {
+  bool const pcie = !t.nvlink && t.ranks_per_node() > 1;
+  if (nearest.series.empty() || nearest.other_kind || g.nodes > 2 || pcie) return Evidence::unmeasured;
   auto const same_ranks = [&](NcclCorrection const* s) { return s->ranks == g.ranks; };
   bool const measured =
       nearest.distance == 0 && std::any_of(nearest.series.begin(), nearest.series.end(), same_ranks);
@@ -163,18 +167,6 @@ Nearest nearest_for(NcclCalibration const& calibration, ClusterSpec const& c, Co
 
 }  // namespace
 
-std::string_view name_of(Evidence e) {
-  switch (e) {
-    case Evidence::measured:
-      return "measured";
-    case Evidence::derived:
-      return "derived";
-    case Evidence::unmeasured:
-      break;
-  }
-  return "unmeasured";
-}
-
 CollectiveCurve collective_curve(NcclCalibration const& calibration, ClusterSpec const& c,
                                  CollectiveKind kind, Group g) {
   CollectiveCurve curve;
@@ -183,34 +175,15 @@ CollectiveCurve collective_curve(NcclCalibration const& calibration, ClusterSpec
   NcclTopology const t = nccl_topology(c, g);
   Nearest const nearest = nearest_for(calibration, c, kind, g);
   curve.volume = link_volume(t, kind);
-  curve.seconds = priced(c, kind, g, nearest);
-  curve.evidence = evidence_of(nearest, g);
+  curve.time = priced(c, kind, g, nearest);
+  curve.evidence = evidence_of(nearest, t, g);
   curve.source = nearest.series.empty() ? "NCCL's own model" : nearest.series.back()->source;
   if (g.nodes > 1 && t.ranks_per_node() > 1) {
     Group const one{t.ranks_per_node(), 1, 1};
-    raise(curve.seconds, priced(c, kind, one, nearest_for(calibration, c, kind, one)));
+    raise(curve.time, priced(c, kind, one, nearest_for(calibration, c, kind, one)));
   }
-  if (g.nodes > 2) raise(curve.seconds, priced(c, kind, {2 * t.ranks_per_node(), 2, g.sharing}, nearest));
+  if (g.nodes > 2) raise(curve.time, priced(c, kind, {2 * t.ranks_per_node(), 2, g.sharing}, nearest));
   return curve;
-}
-
-CollectivePrice price(CollectiveCurve const& curve, Bytes bytes) {
-  CollectivePrice p;
-  if (curve.seconds.empty() || bytes.value <= 0) return p;
-  double const least = curve.seconds.front();
-  double const octave = std::log2(bytes.value);
-  double total = least;
-  if (octave > kFirstOctave) {
-    auto const i =
-        std::min(curve.seconds.size() - 2, static_cast<std::size_t>((octave - kFirstOctave) / kOctaveStep));
-    double const a = std::exp2(grid_octave(i)), b = std::exp2(grid_octave(i + 1));
-    double const low = curve.seconds[i], high = curve.seconds[i + 1];
-    total = low + (high - low) * std::max(0.0, (bytes.value - a) / (b - a));
-  }
-  p.alpha = Seconds(std::min(least, 0.99 * total));
-  p.bytes_per_link = bytes * curve.volume;
-  p.bandwidth = p.bytes_per_link / (Seconds(total) - p.alpha);
-  return p;
 }
 
 CollectivePrice nccl_price(NcclCalibration const& calibration, ClusterSpec const& c, CollectiveKind kind,
