@@ -16,19 +16,15 @@ constexpr double kLn2 = 0.6931471805599453;
 
 double log2_of(double x) { return portable_log(x) / kLn2; }
 
-// x at w = 0, y at w = 1, a straight line of the logarithms between.
-double geometric(double x, double y, double w) {
-  return portable_exp(portable_log(x) * (1 - w) + portable_log(y) * w);
-}
-
-double seconds_at(CustomAllReduceSeries const& s, double octave) {
+double log_us_at(CustomAllReduceSeries const& s, double octave) {
   auto const& k = s.knots;
-  if (octave <= k.front().octave) return k.front().us * 1e-6;
-  if (octave >= k.back().octave) return k.back().us * 1e-6 * portable_exp((octave - k.back().octave) * kLn2);
+  if (octave <= k.front().octave) return portable_log(k.front().us);
+  if (octave >= k.back().octave) return portable_log(k.back().us) + (octave - k.back().octave) * kLn2;
   auto const next = std::upper_bound(k.begin(), k.end(), octave,
                                      [](double x, CustomAllReduceKnot const& b) { return x < b.octave; });
   auto const &a = *(next - 1), &b = *next;
-  return geometric(a.us, b.us, (octave - a.octave) / (b.octave - a.octave)) * 1e-6;
+  double const w = (octave - a.octave) / (b.octave - a.octave);
+  return portable_log(a.us) * (1 - w) + portable_log(b.us) * w;
 }
 
 int distance(Gpu const& wanted, std::string const& have) {
@@ -36,15 +32,16 @@ int distance(Gpu const& wanted, std::string const& have) {
   return nccl_generation(wanted.name) == nccl_generation(have) ? 1 : 2;
 }
 
+using SeriesList = std::vector<CustomAllReduceSeries const*>;
+
 // Series of the nearest GPU, rank counts ascending.
-std::vector<CustomAllReduceSeries const*> nearest(CustomAllReduceCalibration const& calibration,
-                                                  Gpu const& gpu, std::string_view backend) {
+SeriesList nearest(CustomAllReduceCalibration const& calibration, Gpu const& gpu, std::string_view backend) {
   CustomAllReduceSeries const* best = nullptr;
   for (auto const& s : calibration.series) {
     if (s.backend != backend || s.knots.empty()) continue;
     if (best == nullptr || distance(gpu, s.gpu) < distance(gpu, best->gpu)) best = &s;
   }
-  std::vector<CustomAllReduceSeries const*> out;
+  SeriesList out;
   if (best == nullptr) return out;
   for (auto const& s : calibration.series) {
     if (s.backend == backend && s.gpu == best->gpu && !s.knots.empty()) out.push_back(&s);
@@ -53,15 +50,20 @@ std::vector<CustomAllReduceSeries const*> nearest(CustomAllReduceCalibration con
   return out;
 }
 
-double seconds_between(std::vector<CustomAllReduceSeries const*> const& series, int ranks, double octave) {
-  if (ranks <= series.front()->ranks) return seconds_at(*series.front(), octave);
-  if (ranks >= series.back()->ranks) return seconds_at(*series.back(), octave);
+double log_us_between(SeriesList const& series, int ranks, double octave) {
+  if (ranks <= series.front()->ranks) return log_us_at(*series.front(), octave);
+  if (ranks >= series.back()->ranks) return log_us_at(*series.back(), octave);
   std::size_t high = 1;
   while (series[high]->ranks < ranks) ++high;
   CustomAllReduceSeries const &a = *series[high - 1], &b = *series[high];
+  if (b.ranks == ranks) return log_us_at(b, octave);
   double const w =
       log2_of(static_cast<double>(ranks) / a.ranks) / log2_of(static_cast<double>(b.ranks) / a.ranks);
-  return geometric(seconds_at(a, octave), seconds_at(b, octave), w);
+  return log_us_at(a, octave) * (1 - w) + log_us_at(b, octave) * w;
+}
+
+Seconds time_between(SeriesList const& series, int ranks, double octave) {
+  return us(portable_exp(log_us_between(series, ranks, octave)));
 }
 
 bool has_custom_all_reduce(Node const& node, int ranks) {
@@ -102,8 +104,10 @@ std::optional<CollectiveCurve> custom_all_reduce_curve(CustomAllReduceCalibratio
   double const slower = series.front()->nvlink / node.gpu.nvlink;
   CollectiveCurve curve;
   curve.volume = 2.0 * (ranks - 1) / ranks;
-  for (std::size_t i = 0; i < kCurvePoints; ++i)
-    curve.time[i] = Seconds(seconds_between(series, ranks, log2_of(curve_point(i).value * slower)));
+  for (std::size_t i = 0; i < kCurvePoints; ++i) {
+    Seconds const time = time_between(series, ranks, log2_of(curve_point(i).value * slower));
+    curve.time[i] = i > 0 ? max(time, curve.time[i - 1]) : time;
+  }
   bool const measured =
       series.front()->gpu == node.gpu.name &&
       std::any_of(series.begin(), series.end(), [&](auto const* s) { return s->ranks == ranks; });
@@ -119,14 +123,14 @@ std::optional<CollectivePrice> custom_all_reduce_price(CustomAllReduceCalibratio
   if (!has_custom_all_reduce(node, ranks)) return std::nullopt;
   auto const series = nearest(calibration, node.gpu, backend);
   if (series.empty()) return std::nullopt;
-  double const least = seconds_between(series, ranks, 0);
+  Seconds const least = time_between(series, ranks, 0);
   CollectivePrice p;
   if (bytes.value <= 0) return p;
   double const octave = log2_of(bytes.value * (series.front()->nvlink / node.gpu.nvlink));
-  double const total = seconds_between(series, ranks, octave);
-  p.alpha = Seconds(std::min(least, 0.99 * total));
+  Seconds const total = time_between(series, ranks, octave);
+  p.alpha = min(least, 0.99 * total);
   p.bytes_per_link = bytes * (2.0 * (ranks - 1) / ranks);
-  p.bandwidth = p.bytes_per_link / (Seconds(total) - p.alpha);
+  p.bandwidth = p.bytes_per_link / (total - p.alpha);
   return p;
 }
 

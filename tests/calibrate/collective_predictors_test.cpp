@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
+#include <string>
 
 #include "calibrate/fit_collectives.hpp"
 #include "calibrate/fit_custom_all_reduce.hpp"
@@ -129,6 +131,25 @@ TEST_F(ImportedCollectives, HeldOutRowsOfOneNode) {
       EXPECT_LE(quantile(errors, 0.5), bar) << gpu << ", without " << held_ranks << " ranks";
     }
   }
+}
+
+// By the column "nic" of tables_index.csv: T01 and T21 GPUDirect-TCPXO, T06b and T08 8 x NDR 400, T17 8 x 2 x
+// 100G RoCE; T02, T13 and T25 are of one node, T03 and T04 misconfigured.
+TEST_F(ImportedCollectives, EveryTableOfSeveralNodesHasItsFabric) {
+  std::map<std::string, std::string> fabrics;
+  for (Sample const& s : imported_below("nccl_tests/")) {
+    fabrics[s.source.substr(s.source.rfind(' ') + 1)] = s.fabric;
+    EXPECT_EQ(s.fabric.empty(), s.shape[2] < 2) << s.source;
+    EXPECT_TRUE(s.fabric.empty() || find_fabric(builtin_catalog(), s.fabric) != nullptr) << s.fabric;
+  }
+  EXPECT_EQ(fabrics, (std::map<std::string, std::string>{{"T01", "tcpxo"},
+                                                         {"T02", ""},
+                                                         {"T06b", "ib-400g"},
+                                                         {"T08", "ib-400g"},
+                                                         {"T13", ""},
+                                                         {"T17", "roce-200g"},
+                                                         {"T21", "tcpxo"},
+                                                         {"T25", ""}}));
 }
 
 TEST_F(ImportedCollectives, OnlyRowsThatBelongThereAreFitted) {

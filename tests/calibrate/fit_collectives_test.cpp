@@ -175,6 +175,30 @@ TEST(MeasuredCollectives, SmallAllReducesOnH100AndA100) {
   EXPECT_NEAR(micros("gcp-a3-mega", "tcpxo", {16, 2, 1}), 137, 8);
 }
 
+TEST(MeasuredCollectives, SaysWhatNoTableCovers) {
+  auto const evidence = [](std::string_view node, std::string_view fabric, CollectiveKind kind, Group g) {
+    return collective_curve(measured_collectives().nccl, cluster(node, fabric, g.nodes), kind, g).evidence;
+  };
+  Group const one{8, 1, 1}, two{16, 2, 1}, four{32, 4, 1};
+  EXPECT_EQ(evidence("hgx-h100", "ib-400g", all_reduce, one), Evidence::measured);
+  EXPECT_EQ(evidence("hgx-a100", "ib-200g", all_to_all, one), Evidence::measured);
+  EXPECT_EQ(evidence("hgx-h100", "ib-400g", all_reduce, two), Evidence::measured);
+  EXPECT_EQ(evidence("gcp-a3-mega", "tcpxo", all_gather, two), Evidence::measured);
+  EXPECT_EQ(evidence("hgx-a100", "ib-200g", reduce_scatter, two), Evidence::measured);
+  EXPECT_EQ(evidence("hgx-a100-40gb", "roce-200g", all_reduce, two), Evidence::measured);
+  EXPECT_EQ(evidence("hgx-a100", "roce-200g", all_reduce, two), Evidence::derived);
+  EXPECT_EQ(evidence("hgx-h200", "ib-400g", all_reduce, two), Evidence::derived);
+  EXPECT_EQ(evidence("hgx-h100", "ib-400g", all_reduce, {6, 1, 1}), Evidence::derived);
+  for (auto const& [node, fabric] : {std::pair{"hgx-h100", "ib-400g"}, {"gcp-a3-mega", "tcpxo"}}) {
+    EXPECT_EQ(evidence(node, fabric, broadcast, one), Evidence::unmeasured);
+    EXPECT_EQ(evidence(node, fabric, broadcast, two), Evidence::unmeasured);
+    EXPECT_EQ(evidence(node, fabric, all_reduce, four), Evidence::unmeasured);
+  }
+  EXPECT_EQ(evidence("pcie-l40s", "roce-400g", all_reduce, one), Evidence::unmeasured);
+  EXPECT_EQ(evidence("pcie-l40s", "roce-400g", all_reduce, two), Evidence::unmeasured);
+  EXPECT_EQ(evidence("pcie-a10g", "ethernet-100g", all_reduce, {2, 2, 1}), Evidence::unmeasured);
+}
+
 TEST(MeasuredCollectives, DeepSeeksOwnFiguresOnH800) {
   // DeepEP documentation, H800, 128 tokens, hidden 7168, top 8, low latency: dispatch and combine in us by
   // expert-parallel size; the fit has seen one and two H100 nodes only.
