@@ -58,7 +58,7 @@ double at(std::vector<CorrectionKnot> const& knots, double octave) {
 struct Nearest {
   std::vector<NcclCorrection const*> series;
   int distance = kNoStandIn;
-  bool other_kind = false;
+  bool foreign = false;  // of another collective or another TCP
 };
 
 Nearest nearest_series(NcclCalibration const& calibration, ClusterSpec const& c, CollectiveKind kind,
@@ -69,7 +69,11 @@ Nearest nearest_series(NcclCalibration const& calibration, ClusterSpec const& c,
     int const distance = kind_distance(kind, s.kind) + gpu_distance(c.node.gpu, s.gpu) +
                          (several_nodes ? fabric_distance(c.fabric, s.fabric) : 0);
     if (distance >= kNoStandIn || distance > out.distance) continue;
-    if (distance < out.distance) out = {{}, distance, s.kind != kind};
+    if (distance < out.distance) {
+      // Two TCP stacks have little in common.
+      bool const tcp = several_nodes && c.fabric.kind == FabricKind::tcp && s.fabric != c.fabric.name;
+      out = {{}, distance, tcp || s.kind != kind};
+    }
     out.series.push_back(&s);
   }
   std::stable_sort(out.series.begin(), out.series.end(),
@@ -153,7 +157,7 @@ void raise(Times& to, Times const& least) {
 
 Evidence evidence_of(Nearest const& nearest, NcclTopology const& t, Group g) {
   bool const pcie = !t.nvlink && t.ranks_per_node() > 1;
-  if (nearest.series.empty() || nearest.other_kind || g.nodes > 2 || pcie) return Evidence::unmeasured;
+  if (nearest.series.empty() || nearest.foreign || g.nodes > 2 || pcie) return Evidence::unmeasured;
   auto const same_ranks = [&](NcclCorrection const* s) { return s->ranks == g.ranks; };
   bool const measured =
       nearest.distance == 0 && std::any_of(nearest.series.begin(), nearest.series.end(), same_ranks);
