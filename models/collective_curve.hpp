@@ -12,7 +12,7 @@ namespace rollcast {
 enum class Evidence {
   measured,    // a table of this GPU, fabric and operation; on several nodes: of this many
   derived,     // of another GPU of a measured kind of fabric, or of other rank counts
-  unmeasured,  // a model alone, a table of another operation, more than two nodes, or PCIe between ranks
+  unmeasured,  // a model alone, a table of another operation, or more nodes than any table of that kind has
 };
 std::string_view name_of(Evidence e);
 

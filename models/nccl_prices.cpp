@@ -1,6 +1,8 @@
 #include "models/nccl_prices.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <tuple>
 
 #include "models/catalog/catalog.hpp"
 #include "models/random.hpp"
@@ -61,11 +63,17 @@ struct Nearest {
   bool foreign = false;  // of another collective or another TCP
 };
 
+// A series of NVLink says nothing of PCIe between the ranks of a node.
+bool is_of_such_links(NcclCorrection const& s, Gpu const& gpu, NcclTopology const& t) {
+  return t.nodes > 1 || t.nvlink || (s.gpu == gpu.name && s.speed <= 2 * t.intra);
+}
+
 Nearest nearest_series(NcclCalibration const& calibration, ClusterSpec const& c, CollectiveKind kind,
-                       bool several_nodes) {
+                       NcclTopology const& t) {
   Nearest out;
+  bool const several_nodes = t.nodes > 1;
   for (NcclCorrection const& s : calibration.corrections) {
-    if ((s.nodes > 1) != several_nodes || s.knots.empty()) continue;
+    if ((s.nodes > 1) != several_nodes || s.knots.empty() || !is_of_such_links(s, c.node.gpu, t)) continue;
     int const distance = kind_distance(kind, s.kind) + gpu_distance(c.node.gpu, s.gpu) +
                          (several_nodes ? fabric_distance(c.fabric, s.fabric) : 0);
     if (distance >= kNoStandIn || distance > out.distance) continue;
@@ -81,7 +89,19 @@ Nearest nearest_series(NcclCalibration const& calibration, ClusterSpec const& c,
   return out;
 }
 
-// log ratio for a topology: one node between rank counts, several nodes from the series of the most ranks.
+// For several nodes: the series of as many, else of the most below, else of the least above; of these the one
+// with the nearest number of ranks per node.
+NcclCorrection const& series_of_nodes(std::vector<NcclCorrection const*> const& series,
+                                      NcclTopology const& t) {
+  auto const rank = [&](NcclCorrection const* s) {
+    return std::tuple(s->nodes > t.nodes, std::abs(t.nodes - s->nodes),
+                      std::abs(t.ranks_per_node() - s->ranks / s->nodes));
+  };
+  return **std::min_element(series.begin(), series.end(),
+                            [&](auto const* a, auto const* b) { return rank(a) < rank(b); });
+}
+
+// log ratio for a topology: one node between rank counts, several nodes from series_of_nodes.
 // Two series, each at octaves shifted by its ranks and speed, the second at weight w (outside 0 to 1: beyond
 // the last rank count).
 class Correction {
@@ -90,7 +110,7 @@ class Correction {
     auto const& s = nearest.series;
     if (s.empty()) return;
     if (t.nodes > 1 || s.size() == 1) {
-      high_ = shifted(*s.back(), t, speed);
+      high_ = shifted(t.nodes > 1 ? series_of_nodes(s, t) : *s.front(), t, speed);
       return;
     }
     double const x = log2_of(t.ranks);
@@ -155,18 +175,16 @@ void raise(Times& to, Times const& least) {
   for (std::size_t i = 0; i < to.size(); ++i) to[i] = max(to[i], least[i]);
 }
 
-Evidence evidence_of(Nearest const& nearest, NcclTopology const& t, Group g) {
-  bool const pcie = !t.nvlink && t.ranks_per_node() > 1;
-  if (nearest.series.empty() || nearest.foreign || g.nodes > 2 || pcie) return Evidence::unmeasured;
-  auto const same_ranks = [&](NcclCorrection const* s) { return s->ranks == g.ranks; };
-  bool const measured =
-      nearest.distance == 0 && std::any_of(nearest.series.begin(), nearest.series.end(), same_ranks);
-  return measured ? Evidence::measured : Evidence::derived;
-}
-
-Nearest nearest_for(NcclCalibration const& calibration, ClusterSpec const& c, CollectiveKind kind, Group g) {
-  if (g.nodes == 1 && !nccl_topology(c, g).nvlink) return {};
-  return nearest_series(calibration, c, kind, g.nodes > 1);
+Evidence evidence_of(Nearest const& nearest, NcclTopology const& t) {
+  auto const& series = nearest.series;
+  if (series.empty() || nearest.foreign) return Evidence::unmeasured;
+  bool const exact = std::any_of(series.begin(), series.end(),
+                                 [&](auto const* s) { return s->ranks == t.ranks && s->nodes == t.nodes; });
+  if (nearest.distance == 0 && exact) return Evidence::measured;
+  bool const wider =
+      std::any_of(series.begin(), series.end(), [&](auto const* s) { return s->nodes >= t.nodes; });
+  bool const pcie = t.nodes > 1 && !t.nvlink && t.ranks_per_node() > 1 && nearest.distance > 0;
+  return wider && !pcie ? Evidence::derived : Evidence::unmeasured;
 }
 
 }  // namespace
@@ -177,16 +195,26 @@ CollectiveCurve collective_curve(NcclCalibration const& calibration, ClusterSpec
   if (g.ranks <= 1) return curve;
   g.nodes = std::max(1, g.nodes);
   NcclTopology const t = nccl_topology(c, g);
-  Nearest const nearest = nearest_for(calibration, c, kind, g);
+  Nearest const nearest = nearest_series(calibration, c, kind, t);
   curve.volume = link_volume(t, kind);
   curve.time = priced(c, kind, g, nearest);
-  curve.evidence = evidence_of(nearest, t, g);
-  curve.source = nearest.series.empty() ? "NCCL's own model" : nearest.series.back()->source;
-  if (g.nodes > 1 && t.ranks_per_node() > 1) {
-    Group const one{t.ranks_per_node(), 1, 1};
-    raise(curve.time, priced(c, kind, one, nearest_for(calibration, c, kind, one)));
+  curve.evidence = evidence_of(nearest, t);
+  curve.source = "NCCL's own model";
+  if (!nearest.series.empty())
+    curve.source = (t.nodes > 1 ? series_of_nodes(nearest.series, t) : *nearest.series.back()).source;
+  int const local = t.ranks_per_node();
+  if (t.nodes > 1 && local > 1) {
+    Group const one{local, 1, 1};
+    raise(curve.time, priced(c, kind, one, nearest_series(calibration, c, kind, nccl_topology(c, one))));
   }
-  if (g.nodes > 2) raise(curve.time, priced(c, kind, {2 * t.ranks_per_node(), 2, g.sharing}, nearest));
+  std::vector<int> fewer = {2};
+  for (auto const* s : nearest.series) fewer.push_back(s->nodes);
+  std::sort(fewer.begin(), fewer.end());
+  fewer.erase(std::unique(fewer.begin(), fewer.end()), fewer.end());
+  for (int const nodes : fewer) {
+    if (nodes > 1 && nodes < t.nodes)
+      raise(curve.time, priced(c, kind, {nodes * local, nodes, g.sharing}, nearest));
+  }
   return curve;
 }
 

@@ -6,9 +6,12 @@
 // of
 //   three that let 2 and 8 ranks tell 4 best); between rank counts the log ratio is linear in log2(n);
 //   outside it goes on at half the slope for at most one doubling.
-// - Several nodes: the correction of two nodes holds for all, at equal bytes / NIC speed.
-// - A series of another collective, fabric or GPU stands in where there is none; Evidence says so. Over PCIe
-//   on one node nothing is corrected: no table has such a node.
+// - Several nodes, at equal bytes / NIC speed: the series of as many nodes, else of the most below that, else
+// of
+//   the least above.
+// - A series of another collective, fabric or GPU stands in where there is none; Evidence says so. A node
+// whose
+//   ranks talk over PCIe is corrected by series of its own GPU alone.
 #pragma once
 
 #include <optional>
@@ -41,8 +44,8 @@ struct NcclCalibration {
   std::vector<NcclCorrection> corrections;
 };
 
-// More nodes at the same ranks per node are never cheaper: a group on several nodes costs at least what its
-// ranks of one node would alone, and what two nodes would.
+// A group on several nodes costs at least what its ranks of one node would alone, and what as many ranks per
+// node on two nodes would, or on any smaller number of nodes that has a series.
 CollectiveCurve collective_curve(NcclCalibration const& calibration, ClusterSpec const& c,
                                  CollectiveKind kind, Group g);
 

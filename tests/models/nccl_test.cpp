@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <string>
+
 #include "models/catalog/catalog.hpp"
 #include "models/nccl_prices.hpp"
 
@@ -203,6 +206,50 @@ TEST(NcclPrices, EvidenceSaysWhatStandsIn) {
   EXPECT_EQ(evidence("hgx-h100", "roce-400g", all_reduce, {16, 2, 1}), Evidence::derived);
   EXPECT_EQ(evidence("gcp-a3-mega", "tcpxo", all_reduce, {16, 2, 1}), Evidence::unmeasured);
   EXPECT_EQ(evidence("pcie-l40s", "roce-400g", all_gather, {8, 1, 1}), Evidence::unmeasured);
+}
+
+TEST(NcclPrices, SeveralNodeCounts) {
+  // All-reduces of two and of four nodes measured at e^0.1 and e^0.5 of NCCL's own price.
+  using enum CollectiveKind;
+  NcclCalibration cal;
+  for (auto const& [nodes, ratio] : {std::pair{2, 0.1}, {4, 0.5}})
+    cal.corrections.push_back({"h100-sxm",
+                               "ib-400g",
+                               all_reduce,
+                               8 * nodes,
+                               nodes,
+                               GB_per_s(400),
+                               {{20, ratio}},
+                               "of " + std::to_string(nodes)});
+  auto const curve = [&](int nodes) {
+    return collective_curve(cal, cluster("hgx-h100", "ib-400g", nodes), all_reduce, {8 * nodes, nodes, 1});
+  };
+  auto const log_ratio = [&](int nodes) {
+    ClusterSpec const c = cluster("hgx-h100", "ib-400g", nodes);
+    auto const choices = nccl_choices(nccl_topology(c, {8 * nodes, nodes, 1}), all_reduce);
+    return std::log(price(curve(nodes), bytes(1048576)).total() /
+                    nccl_best(choices, bytes(1048576)).time(bytes(1048576)));
+  };
+  EXPECT_NEAR(log_ratio(2), 0.1, 1e-9);
+  EXPECT_NEAR(log_ratio(3), 0.1, 1e-9);
+  EXPECT_NEAR(log_ratio(4), 0.5, 1e-9);
+  EXPECT_NEAR(log_ratio(8), 0.5, 1e-9);
+  EXPECT_EQ(curve(4).evidence, Evidence::measured);
+  EXPECT_EQ(curve(3).evidence, Evidence::derived);
+  EXPECT_EQ(curve(8).evidence, Evidence::unmeasured);
+  EXPECT_EQ(curve(8).source, "of 4");
+}
+
+TEST(NcclPrices, PcieNodesTakeTheirOwnSeriesOnly) {
+  using enum CollectiveKind;
+  auto cal = two_series();
+  ClusterSpec const c = cluster("pcie-l40s", "roce-400g", 1);
+  Bytes const b = MB(1);
+  double const own = nccl_price({}, c, all_gather, {4, 1, 1}, b).total().value;
+  EXPECT_DOUBLE_EQ(nccl_price(cal, c, all_gather, {4, 1, 1}, b).total().value, own);
+  cal.corrections.push_back({"l40s", "", all_gather, 4, 1, GB_per_s(24), {{20, 0.7}}, "a log"});
+  EXPECT_NEAR(nccl_price(cal, c, all_gather, {4, 1, 1}, b).total().value, own * std::exp(0.7), 1e-9 * own);
+  EXPECT_EQ(collective_curve(cal, c, all_gather, {4, 1, 1}).evidence, Evidence::measured);
 }
 
 TEST(NcclPrices, TimeNeverFallsWithBytesOrNodes) {
