@@ -37,13 +37,13 @@ Node const* node_with(std::string const& gpu) {
 std::optional<SeriesKey> key_of(Sample const& s) {
   auto const kind = collective_named(s.operation);
   Node const* node = node_with(s.gpu);
-  if (!kind || node == nullptr || s.shape.size() != 3 || s.dtype == "int8") return std::nullopt;
+  if (!kind || node == nullptr || s.shape.size() != 3 || !is_fitted_by_nccl(s)) return std::nullopt;
   SeriesKey k{s.gpu, "", *kind, static_cast<int>(s.shape[1]), static_cast<int>(s.shape[2])};
   if (k.ranks < 2 || k.nodes < 1 || k.ranks < k.nodes || !(s.shape[0] > 0) || !(s.seconds.value > 0))
     return std::nullopt;
   if (k.nodes > 1) {
-    bool const named = find_fabric(builtin_catalog(), s.variant) != nullptr;
-    k.fabric = named ? s.variant : node->fabric;
+    if (find_fabric(builtin_catalog(), s.fabric) == nullptr) return std::nullopt;
+    k.fabric = s.fabric;
   }
   return k;
 }
@@ -83,22 +83,20 @@ bool is_held_out(SeriesKey const& k, std::vector<double> const& sizes, double by
 
 std::vector<CorrectionKnot> knots_of(SeriesKey const& k, SizeRows const& rows) {
   auto const choices = nccl_choices(nccl_topology(cluster_of(k), {k.ranks, k.nodes, 1}), k.kind);
-  struct Bin {
-    double octave = 0;
-    double log_ratio = 0;
-    int count = 0;
-  };
-  std::map<int, Bin> bins;
+  std::map<int, std::vector<CorrectionKnot>> bins;
   for (auto const& [bytes, seconds] : smooth(rows)) {
     double const octave = std::log2(bytes);
-    Bin& bin = bins[static_cast<int>(std::floor(2 * octave + 0.5))];
-    bin.octave += octave;
-    bin.log_ratio += std::log(seconds / nccl_best(choices, Bytes(bytes)).time(Bytes(bytes)).value);
-    ++bin.count;
+    double const own = nccl_best(choices, Bytes(bytes)).time(Bytes(bytes)).value;
+    bins[static_cast<int>(std::floor(2 * octave + 0.5))].push_back({octave, std::log(seconds / own)});
   }
   std::vector<CorrectionKnot> knots;
-  for (auto const& [at, bin] : bins)
-    knots.push_back({rounded(bin.octave / bin.count, 100), rounded(bin.log_ratio / bin.count, 1000)});
+  for (auto const& [half_octave, bin] : bins) {
+    double sum = 0;
+    for (CorrectionKnot const& row : bin) sum += row.log_ratio;
+    // At a size that was measured, so that a check can tell it.
+    double const middle = bin[(bin.size() - 1) / 2].octave;
+    knots.push_back({rounded(middle, 1e4), rounded(sum / static_cast<double>(bin.size()), 1000)});
+  }
   return knots;
 }
 
@@ -142,6 +140,12 @@ std::string split_text(CollectiveSplit split, CollectiveRows rows) {
 }
 
 }  // namespace
+
+bool is_fitted_by_nccl(Sample const& s) {
+  bool const integers = s.dtype == "int8" || s.dtype == "uint8" || s.dtype == "int32" ||
+                        s.dtype == "uint32" || s.dtype == "int64" || s.dtype == "uint64";
+  return (s.variant.empty() || s.variant == "nccl") && !integers;
+}
 
 std::string_view name_of(CollectiveSplit s) {
   switch (s) {

@@ -1,12 +1,7 @@
 // Measured collectives to an NcclCalibration, and what the calibration makes of measured rows.
 //
-// Samples (sample.hpp): shape {bytes, ranks, nodes}, bytes as models/prices.hpp counts them. On several nodes
-// `variant` is the catalog name of the fabric; another text or none means the usual fabric of the GPU's node.
-// `source` and `version` tell measuring campaigns apart: a file, and for a file of several tables also the
-// table ("nccl_tests/tables.csv T06b").
-//
-// A series is (GPU, fabric, collective, ranks, nodes). int8 rows are left out: integer all-reduces run
-// without NVLS on Hopper.
+// Samples (sample.hpp) that is_fitted_by_nccl, on several nodes those whose fabric is known. `source` and
+// `version` tell measuring campaigns apart. A series is (GPU, fabric, collective, ranks, nodes).
 #pragma once
 
 #include <string>
@@ -16,6 +11,10 @@
 #include "models/nccl_prices.hpp"
 
 namespace rollcast {
+
+// Variant "nccl" or none (not an engine's own all-reduce, not in place, no forced algorithm), no integers:
+// their all-reduces run without NVLS on Hopper.
+bool is_fitted_by_nccl(Sample const& s);
 
 // Which rows a fit sees. The message sizes of a series are ordered; even places train, odd are held out.
 enum class CollectiveSplit {
@@ -27,10 +26,10 @@ enum class CollectiveSplit {
 };
 std::string_view name_of(CollectiveSplit s);
 
-// Of each series the source with the most rows is fitted (the last of equals, by name); other sources are
-// other clusters. A series needs four trained sizes. Per size the median over rows; the medians are made
-// non-decreasing in bytes (pooled adjacent violators); a knot per half octave. A GPU that the catalog does
-// not know is skipped.
+// Of each series one campaign is fitted (fitted_source of size_series.hpp); other sources are other clusters.
+// A series needs four trained sizes. Per size the median over rows; the medians are made
+// non-decreasing in bytes (pooled adjacent violators); a knot per half octave, at its middle row, of the mean
+// log ratio. A GPU that the catalog does not know is skipped.
 NcclCalibration fit_collectives(std::vector<Sample> const& samples, CollectiveSplit split);
 
 enum class CollectiveRows {

@@ -56,7 +56,7 @@ CustomAllReduceCalibration fit_custom_all_reduce(std::vector<Sample> const& samp
     }
     CustomAllReduceSeries s{gpu, backend, ranks, node->gpu.nvlink, {}, source};
     for (auto const& [bytes, seconds] : smooth(kept))
-      s.knots.push_back({rounded(std::log2(bytes), 100), rounded(seconds * 1e6, 100)});
+      s.knots.push_back({rounded(std::log2(bytes), 1e4), rounded(seconds * 1e6, 100)});
     out.series.push_back(std::move(s));
   }
   return out;

@@ -10,8 +10,8 @@
 namespace rollcast {
 
 // Samples of operation "all_reduce" on one node whose variant names a backend: "vllm_graph", "vllm_eager",
-// "sglang_graph", "sglang_eager". Of each (GPU, backend, ranks) the source with the most rows is fitted, of
-// equals the last by name. even_sizes: only every other message size.
+// "sglang_graph", "sglang_eager". Of each (GPU, backend, ranks) one campaign is fitted (fitted_source of
+// size_series.hpp). even_sizes: only every other message size.
 CustomAllReduceCalibration fit_custom_all_reduce(std::vector<Sample> const& samples, bool even_sizes);
 
 struct CustomAllReduceResidual {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "calibrate/sample.hpp"
 #include "models/expert_exchange.hpp"
 
 namespace rollcast {
@@ -15,16 +16,20 @@ struct ExchangeSample {
   std::string source;
 };
 
+// Samples of ep_dispatch and ep_combine: variant "deepep low latency", or "deepep normal, 20 SMs" (DeepEP's
+// default; other counts are left out).
+std::vector<ExchangeSample> exchange_samples_of(std::vector<Sample> const& samples);
+
 // alpha and share of each (GPU, mode, direction, one node or several): least squares of the relative error
-// over the median times by size (bytes of a GPU). even_sizes: only every other size.
-// A GPU that the catalog does not know is skipped.
+// over the median times by size (bytes of a GPU). even_sizes: only every other size. Skipped: a GPU that the
+// catalog does not know, sizes that span less than a factor of four.
 ExchangeCalibration fit_expert_exchange(std::vector<ExchangeSample> const& samples, bool even_sizes);
 
 struct ExchangeResidual {
   std::string gpu;
   std::string mode;
   std::string direction;
-  int nodes = 1;
+  bool several_nodes = false;
   int rows = 0;
   double median = 0;  // of |priced / measured - 1|
   double p90 = 0;

@@ -4,7 +4,8 @@
 // Fitted on every other message size of the published tables that each line names (NVIDIA aiconfigurator,
 // Apache-2.0; nccl-tests tables posted in public; vidur, MIT; SimAI, Apache-2.0), never on a second cluster's
 // table of the same kind; no row of an end-to-end run is in it. The text is what the fits of calibrate/ give
-// for those tables; a test compares it. int8 rows are not in it.
+// for an import of those tables; a test compares it. Integer rows are not in it. Two series rest on an
+// assumed fabric, and say so: SimAI's shares of the line rate, and vidur's sends between H100 nodes.
 #pragma once
 
 #include <string_view>

@@ -67,9 +67,13 @@ SizeRows smooth(SizeRows const& rows) {
 }
 
 std::string const& fitted_source(std::map<std::string, SizeRows> const& sources) {
+  auto const rank = [](SizeRows const& rows) {
+    auto const sizes = sizes_of(rows);
+    return std::pair{std::lround(10 * std::log2(sizes.back() / sizes.front())), rows.size()};
+  };
   auto best = sources.begin();
   for (auto i = sources.begin(); i != sources.end(); ++i) {
-    if (i->second.size() >= best->second.size()) best = i;
+    if (rank(i->second) >= rank(best->second)) best = i;
   }
   return best->first;
 }

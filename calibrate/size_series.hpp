@@ -28,7 +28,8 @@ bool is_even_size(std::vector<double> const& sizes, double size);
 // (pooled adjacent violators). Lower medians: a disturbed measurement is too long, never too short.
 SizeRows smooth(SizeRows const& rows);
 
-// The campaign of a series that is fitted: most rows, of equals the last by name (the newer version).
+// The campaign of a series that is fitted: the widest range of sizes, of equals (to a tenth of an octave) the
+// most rows, then the last by name (the newer version).
 std::string const& fitted_source(std::map<std::string, SizeRows> const& sources);
 
 double rounded(double v, double scale);  // to 1 / scale

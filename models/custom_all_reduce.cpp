@@ -7,37 +7,41 @@
 
 #include "models/calibration_text.hpp"
 #include "models/nccl_tuning.hpp"
+#include "models/random.hpp"
 
 namespace rollcast {
 namespace {
 
-double seconds_at(CustomAllReduceSeries const& s, double octave) {
+constexpr double kLn2 = 0.6931471805599453;
+
+double log2_of(double x) { return portable_log(x) / kLn2; }
+
+double log_us_at(CustomAllReduceSeries const& s, double octave) {
   auto const& k = s.knots;
-  if (octave <= k.front().octave) return k.front().us * 1e-6;
-  if (octave >= k.back().octave) return k.back().us * 1e-6 * std::exp2(octave - k.back().octave);
+  if (octave <= k.front().octave) return portable_log(k.front().us);
+  if (octave >= k.back().octave) return portable_log(k.back().us) + (octave - k.back().octave) * kLn2;
   auto const next = std::upper_bound(k.begin(), k.end(), octave,
                                      [](double x, CustomAllReduceKnot const& b) { return x < b.octave; });
   auto const &a = *(next - 1), &b = *next;
   double const w = (octave - a.octave) / (b.octave - a.octave);
-  return std::exp(std::log(a.us) * (1 - w) + std::log(b.us) * w) * 1e-6;
+  return portable_log(a.us) * (1 - w) + portable_log(b.us) * w;
 }
 
 int distance(Gpu const& wanted, std::string const& have) {
   if (wanted.name == have) return 0;
-  Gpu other;
-  other.name = have;
-  return nccl_generation(wanted) == nccl_generation(other) ? 1 : 2;
+  return nccl_generation(wanted.name) == nccl_generation(have) ? 1 : 2;
 }
 
+using SeriesList = std::vector<CustomAllReduceSeries const*>;
+
 // Series of the nearest GPU, rank counts ascending.
-std::vector<CustomAllReduceSeries const*> nearest(CustomAllReduceCalibration const& calibration,
-                                                  Gpu const& gpu, std::string_view backend) {
+SeriesList nearest(CustomAllReduceCalibration const& calibration, Gpu const& gpu, std::string_view backend) {
   CustomAllReduceSeries const* best = nullptr;
   for (auto const& s : calibration.series) {
     if (s.backend != backend || s.knots.empty()) continue;
     if (best == nullptr || distance(gpu, s.gpu) < distance(gpu, best->gpu)) best = &s;
   }
-  std::vector<CustomAllReduceSeries const*> out;
+  SeriesList out;
   if (best == nullptr) return out;
   for (auto const& s : calibration.series) {
     if (s.backend == backend && s.gpu == best->gpu && !s.knots.empty()) out.push_back(&s);
@@ -46,15 +50,24 @@ std::vector<CustomAllReduceSeries const*> nearest(CustomAllReduceCalibration con
   return out;
 }
 
-double seconds_between(std::vector<CustomAllReduceSeries const*> const& series, int ranks, double octave) {
-  if (ranks <= series.front()->ranks) return seconds_at(*series.front(), octave);
-  if (ranks >= series.back()->ranks) return seconds_at(*series.back(), octave);
+double log_us_between(SeriesList const& series, int ranks, double octave) {
+  if (ranks <= series.front()->ranks) return log_us_at(*series.front(), octave);
+  if (ranks >= series.back()->ranks) return log_us_at(*series.back(), octave);
   std::size_t high = 1;
   while (series[high]->ranks < ranks) ++high;
   CustomAllReduceSeries const &a = *series[high - 1], &b = *series[high];
+  if (b.ranks == ranks) return log_us_at(b, octave);
   double const w =
-      std::log2(static_cast<double>(ranks) / a.ranks) / std::log2(static_cast<double>(b.ranks) / a.ranks);
-  return std::exp(std::log(seconds_at(a, octave)) * (1 - w) + std::log(seconds_at(b, octave)) * w);
+      log2_of(static_cast<double>(ranks) / a.ranks) / log2_of(static_cast<double>(b.ranks) / a.ranks);
+  return log_us_at(a, octave) * (1 - w) + log_us_at(b, octave) * w;
+}
+
+Seconds time_between(SeriesList const& series, int ranks, double octave) {
+  return us(portable_exp(log_us_between(series, ranks, octave)));
+}
+
+bool has_custom_all_reduce(Node const& node, int ranks) {
+  return ranks <= node.gpus && node.interconnect == Interconnect::nvswitch && node.gpu.nvlink.value > 0;
 }
 
 std::string read_line(CalibrationLine const& line, CustomAllReduceSeries& s) {
@@ -81,22 +94,43 @@ std::string read_line(CalibrationLine const& line, CustomAllReduceSeries& s) {
 
 }  // namespace
 
+std::optional<CollectiveCurve> custom_all_reduce_curve(CustomAllReduceCalibration const& calibration,
+                                                       Node const& node, std::string_view backend,
+                                                       int ranks) {
+  if (ranks <= 1) return CollectiveCurve{};
+  if (!has_custom_all_reduce(node, ranks)) return std::nullopt;
+  auto const series = nearest(calibration, node.gpu, backend);
+  if (series.empty()) return std::nullopt;
+  double const slower = series.front()->nvlink / node.gpu.nvlink;
+  CollectiveCurve curve;
+  curve.volume = 2.0 * (ranks - 1) / ranks;
+  for (std::size_t i = 0; i < kCurvePoints; ++i) {
+    Seconds const time = time_between(series, ranks, log2_of(curve_point(i).value * slower));
+    curve.time[i] = i > 0 ? max(time, curve.time[i - 1]) : time;
+  }
+  bool const measured =
+      series.front()->gpu == node.gpu.name &&
+      std::any_of(series.begin(), series.end(), [&](auto const* s) { return s->ranks == ranks; });
+  curve.evidence = measured ? Evidence::measured : Evidence::derived;
+  curve.source = series.back()->source;
+  return curve;
+}
+
 std::optional<CollectivePrice> custom_all_reduce_price(CustomAllReduceCalibration const& calibration,
                                                        Node const& node, std::string_view backend, int ranks,
                                                        Bytes bytes) {
   if (ranks <= 1) return CollectivePrice{};
-  if (ranks > node.gpus || node.interconnect != Interconnect::nvswitch || !(node.gpu.nvlink.value > 0))
-    return std::nullopt;
+  if (!has_custom_all_reduce(node, ranks)) return std::nullopt;
   auto const series = nearest(calibration, node.gpu, backend);
   if (series.empty()) return std::nullopt;
-  double const least = seconds_between(series, ranks, 0);
+  Seconds const least = time_between(series, ranks, 0);
   CollectivePrice p;
   if (bytes.value <= 0) return p;
-  double const octave = std::log2(bytes.value * (series.front()->nvlink / node.gpu.nvlink));
-  double const total = seconds_between(series, ranks, octave);
-  p.alpha = Seconds(std::min(least, 0.99 * total));
+  double const octave = log2_of(bytes.value * (series.front()->nvlink / node.gpu.nvlink));
+  Seconds const total = time_between(series, ranks, octave);
+  p.alpha = min(least, 0.99 * total);
   p.bytes_per_link = bytes * (2.0 * (ranks - 1) / ranks);
-  p.bandwidth = p.bytes_per_link / (Seconds(total) - p.alpha);
+  p.bandwidth = p.bytes_per_link / (total - p.alpha);
   return p;
 }
 
@@ -104,7 +138,7 @@ std::string to_text(CustomAllReduceCalibration const& calibration) {
   std::string out;
   for (auto const& s : calibration.series) {
     out += fmt::format("custom {} {} {} {:g}", s.gpu, s.backend, s.ranks, s.nvlink.value / 1e9);
-    for (auto const& k : s.knots) out += fmt::format(" {:.2f}:{:.2f}", k.octave, k.us);
+    for (auto const& k : s.knots) out += fmt::format(" {:g}:{:.2f}", k.octave, k.us);
     if (!s.source.empty()) out += " # " + s.source;
     out += '\n';
   }

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "models/prices.hpp"
+#include "models/collective_curve.hpp"
 
 namespace rollcast {
 
@@ -39,6 +39,11 @@ struct CustomAllReduceCalibration {
 std::optional<CollectivePrice> custom_all_reduce_price(CustomAllReduceCalibration const& calibration,
                                                        Node const& node, std::string_view backend, int ranks,
                                                        Bytes bytes);
+
+// The same at the points of a curve, to be read many times. Evidence: measured for a GPU and rank count of
+// the list, else derived.
+std::optional<CollectiveCurve> custom_all_reduce_curve(CustomAllReduceCalibration const& calibration,
+                                                       Node const& node, std::string_view backend, int ranks);
 
 // custom GPU BACKEND RANKS NVLINK_GB/s OCTAVE:US ... # SOURCE
 std::string to_text(CustomAllReduceCalibration const& calibration);

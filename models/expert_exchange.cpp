@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "models/calibration_text.hpp"
+#include "models/random.hpp"
 
 namespace rollcast {
 namespace {
@@ -49,7 +50,7 @@ Bytes exchanged_bytes(ExpertExchange const& e) {
   double const places = nodes > 1 ? nodes : n;  // what a copy goes to
   double const copies = e.mode == ExchangeMode::low_latency
                             ? e.top_k * (places - 1) / places
-                            : (places - 1) * (1 - std::pow(1 - 1 / places, e.top_k));
+                            : (places - 1) * (1 - portable_exp(e.top_k * portable_log(1 - 1 / places)));
   return Bytes(e.tokens * copies * token_bytes(e));
 }
 
@@ -62,14 +63,29 @@ BytesPerSecond exchange_link(ClusterSpec const& c, Group g) {
   return nic * std::min(1.0, static_cast<double>(c.node.nics) / c.node.gpus);
 }
 
-std::optional<CollectivePrice> exchange_price(ExchangeCalibration const& calibration, ClusterSpec const& c,
-                                              ExpertExchange const& e) {
-  if (e.group.ranks <= 1) return CollectivePrice{};
+ExchangeFit const* exchange_fit(ExchangeCalibration const& calibration, Gpu const& gpu,
+                                ExpertExchange const& e) {
   ExchangeFit const* found = nullptr;
   for (ExchangeFit const& f : calibration.fits) {
     if (f.mode != e.mode || f.direction != e.direction || f.several_nodes != (e.group.nodes > 1)) continue;
-    if (found == nullptr || (f.gpu == c.node.gpu.name && found->gpu != f.gpu)) found = &f;
+    if (found == nullptr || (f.gpu == gpu.name && found->gpu != f.gpu)) found = &f;
   }
+  return found;
+}
+
+Evidence exchange_evidence(ExchangeFit const& fit, ClusterSpec const& c, Group g) {
+  bool const several = g.nodes > 1;
+  bool const pcie = c.node.interconnect != Interconnect::nvswitch;
+  if (g.nodes > 2 || pcie || (several && c.fabric.kind == FabricKind::tcp)) return Evidence::unmeasured;
+  bool const same = fit.gpu == c.node.gpu.name && g.ranks == 8 * std::max(1, g.nodes) &&
+                    (!several || c.fabric.name == c.node.fabric);
+  return same ? Evidence::measured : Evidence::derived;
+}
+
+std::optional<CollectivePrice> exchange_price(ExchangeCalibration const& calibration, ClusterSpec const& c,
+                                              ExpertExchange const& e) {
+  if (e.group.ranks <= 1) return CollectivePrice{};
+  ExchangeFit const* found = exchange_fit(calibration, c.node.gpu, e);
   if (found == nullptr) return std::nullopt;
   return CollectivePrice{found->alpha, exchanged_bytes(e), exchange_link(c, e.group) * found->share};
 }

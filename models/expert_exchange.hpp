@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "models/prices.hpp"
+#include "models/collective_curve.hpp"
 
 namespace rollcast {
 
@@ -52,9 +52,16 @@ struct ExchangeCalibration {
 // The link whose share a fit is of. A node without NIC is a std::logic_error for a group on several nodes.
 BytesPerSecond exchange_link(ClusterSpec const& c, Group g);
 
-// By the fit of the same GPU, else by the first of that mode, direction and reach; nullopt without one. More
-// than two nodes are unmeasured except for DeepEP's own figures on H800 (documentation). A group of one:
-// zero.
+// The fit of the same GPU, else the first of that mode, direction and reach; nullptr without one.
+ExchangeFit const* exchange_fit(ExchangeCalibration const& calibration, Gpu const& gpu,
+                                ExpertExchange const& e);
+
+// measured: the fit's GPU, eight of them on each of one or two nodes with their usual fabric. unmeasured:
+// more than two nodes (DeepEP's own figures for up to 32 nodes of H800 lie within 20 %), PCIe, TCP between
+// nodes.
+Evidence exchange_evidence(ExchangeFit const& fit, ClusterSpec const& c, Group g);
+
+// By exchange_fit; nullopt without one. A group of one: zero.
 std::optional<CollectivePrice> exchange_price(ExchangeCalibration const& calibration, ClusterSpec const& c,
                                               ExpertExchange const& e);
 

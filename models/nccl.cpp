@@ -29,9 +29,14 @@ Steps steps_of(NcclTopology const& t, CollectiveKind kind) {
   return {twice * (t.ranks - 1), twice * (t.nodes - 1)};
 }
 
+double local_latency(NcclTopology const& t, NcclAlgorithm a, NcclProtocol p) {
+  double const link = nccl_link_latency(t.nvlink ? NcclLink::nvlink : NcclLink::pci, a, p);
+  if (a != NcclAlgorithm::ring || t.nodes == 1) return link;
+  return std::max(link, kNcclNetworkStep * (p == NcclProtocol::simple ? 3 : 1));
+}
+
 double latency(NcclTopology const& t, NcclAlgorithm a, NcclProtocol p, int intra, int network) {
-  NcclLink const local = t.nvlink ? NcclLink::nvlink : NcclLink::pci;
-  return nccl_base_latency(a, p) + intra * nccl_link_latency(local, a, p) +
+  return nccl_base_latency(a, p) + intra * local_latency(t, a, p) +
          network * nccl_link_latency(NcclLink::network, a, p);
 }
 
@@ -71,6 +76,7 @@ void add_tree(NcclTopology const& t, std::vector<NcclChoice>& out) {
     if (p == NcclProtocol::ll128)
       rate = std::min((t.nodes == 1 ? kNcclTreeLl128OneNode : kNcclTreeLl128) * simple,
                       t.channels * limit.tree_ll128_channel[column]);
+    if (t.ranks_per_node() == 1) rate *= kNcclBareTree;
     double const wait =
         latency(t, NcclAlgorithm::tree, p, 2 * (t.ranks_per_node() - 1), 2 * log2_down(t.nodes));
     out.push_back(make(NcclAlgorithm::tree, p, wait, rate / 2));
@@ -81,10 +87,12 @@ void add_nvls(NcclTopology const& t, CollectiveKind kind, std::vector<NcclChoice
   NcclLimits const& limit = nccl_limits(t.generation);
   if (!t.nvswitch || t.ranks_per_node() <= 2 || limit.nvls_efficiency <= 0) return;
   double const inside = in_gb(t.intra) * limit.nvls_efficiency * (t.channels - 1) / t.channels;
+  // All-reduce: twice the speed times n / (2 (n - 1)); others: (n - 1) / n of it times n / (n - 1).
+  double const to_buffer = kind == CollectiveKind::all_reduce ? t.ranks / (t.ranks - 1.0) : 1;
   if (t.nodes == 1) {
     if (kind == CollectiveKind::broadcast) return;
     out.push_back(make(NcclAlgorithm::nvls, NcclProtocol::simple,
-                       latency(t, NcclAlgorithm::nvls, NcclProtocol::simple, 1, 0), inside));
+                       latency(t, NcclAlgorithm::nvls, NcclProtocol::simple, 1, 0), inside * to_buffer));
     return;
   }
   if (kind != CollectiveKind::all_reduce) return;
@@ -92,7 +100,7 @@ void add_nvls(NcclTopology const& t, CollectiveKind kind, std::vector<NcclChoice
   double const channels = t.channels * limit.nvls_tree_channel[node_column(t.nodes)] / 2;
   out.push_back(make(NcclAlgorithm::nvls_tree, NcclProtocol::simple,
                      latency(t, NcclAlgorithm::nvls_tree, NcclProtocol::simple, 1, 2 * log2_down(t.nodes)),
-                     std::min({inside, network, channels})));
+                     std::min({inside, network, channels}) * to_buffer));
 }
 
 void add_pat(NcclTopology const& t, std::vector<NcclChoice>& out) {
@@ -132,7 +140,7 @@ void add_direct(NcclTopology const& t, CollectiveKind kind, std::vector<NcclChoi
 NcclTopology nccl_topology(ClusterSpec const& c, Group g) {
   Node const& node = c.node;
   NcclTopology t;
-  t.generation = nccl_generation(node.gpu);
+  t.generation = nccl_generation(node.gpu.name);
   t.ranks = std::max(1, g.ranks);
   t.nodes = std::max(1, g.nodes);
   int const local = t.ranks_per_node();

@@ -5,16 +5,18 @@
 // n ranks on N nodes, r = n / N of them on each; ring speed = intra on one node, else min(intra, inter).
 //   steps       all-reduce 2(n-1); all-gather, reduce-scatter, broadcast n-1; of them over the network
 //               2(N-1) and N-1
-//   ring        base + steps x link latencies; LL min(ll limit, speed / 2), LL128 min(0.92 speed, channels x
-//               limit), Simple speed; as a rate of the buffer x n / steps (broadcast: x 1)
+//   ring        base + steps x link latencies (on several nodes at least 1 us a step, Simple 3 us); LL min(ll
+//               limit, speed / 2), LL128 min(0.92 speed, channels x limit), Simple speed; as a rate of the
+//               buffer x n / steps (broadcast: x 1)
 //   tree        all-reduce: base + 2[(r-1) intra + log2(N) network]; Simple min(0.92 speed, channels x
-//   limit),
-//               LL and LL128 parts of that; x 1/2. On two nodes the network counts twice: the trees' roots
-//               are on different nodes, each cable carries a byte once.
+//               limit), LL and LL128 parts of that; x 0.85 with one rank per node; x 1/2. On two nodes the
+//               network counts twice: the trees' roots are on different nodes, each cable carries a byte
+//               once.
 //   NVLS        Hopper and later, NVSwitch, more than two ranks, one node: 25 us; intra x efficiency x
-//               (channels-1)/channels
-//   NVLSTree    the same on several nodes, all-reduce: 25 us + 2 log2(N) x 20.9 us; also limited by
-//               channels x limit / 2 and inter / 2 (two nodes: inter)
+//               (channels-1)/channels; twice that x n / steps for all-reduce
+//   NVLSTree    the same on several nodes, all-reduce: 25 us + 2 log2(N) x 20.9 us; also limited by channels
+//   x
+//               limit and inter (two nodes: twice inter), x n / steps
 //   PAT         all-gather, reduce-scatter, one rank per node: base + log2(N) network / 3.5 + 2.8 n; 0.75
 //   speed all-to-all, send: LL ring base and one step, the buffer's parts over NVLink and NICs at once
 // log2 rounds down, as NCCL does. LL128 needs NVLink.

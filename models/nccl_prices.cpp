@@ -1,16 +1,17 @@
 #include "models/nccl_prices.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <cstdlib>
+#include <tuple>
 
 #include "models/catalog/catalog.hpp"
+#include "models/random.hpp"
 
 namespace rollcast {
 namespace {
 
-constexpr double kFirstOctave = 3;  // 8 B
-constexpr double kLastOctave = 36;  // 64 GiB
-constexpr double kOctaveStep = 0.5;
+constexpr double kFirstOctave = 3;  // of a curve's points
+constexpr double kLn2 = 0.6931471805599453;
 
 // A series that fits worse than this stands in for nothing: TCP says nothing of RDMA.
 constexpr int kNoStandIn = 100;
@@ -26,20 +27,14 @@ int kind_distance(CollectiveKind wanted, CollectiveKind have) {
   return 20;
 }
 
-Gpu gpu_called(std::string const& name) {
-  Gpu const* known = find_gpu(builtin_catalog(), name);
-  if (known != nullptr) return *known;
-  Gpu g;
-  g.name = name;
-  return g;
-}
+double log2_of(double x) { return portable_log(x) / kLn2; }
 
 bool has_nvls(NcclGeneration g) { return nccl_limits(g).nvls_efficiency > 0; }
 
 // Latencies differ by half between generations without and with NVLS, more than between collectives.
 int gpu_distance(Gpu const& wanted, std::string const& have) {
   if (wanted.name == have) return 0;
-  NcclGeneration const a = nccl_generation(wanted), b = nccl_generation(gpu_called(have));
+  NcclGeneration const a = nccl_generation(wanted.name), b = nccl_generation(have);
   if (a == b) return 1;
   return has_nvls(a) == has_nvls(b) ? 2 : 10;
 }
@@ -65,18 +60,28 @@ double at(std::vector<CorrectionKnot> const& knots, double octave) {
 struct Nearest {
   std::vector<NcclCorrection const*> series;
   int distance = kNoStandIn;
-  bool other_kind = false;
+  bool foreign = false;  // of another collective or another TCP
 };
 
+// A series of NVLink says nothing of PCIe between the ranks of a node.
+bool is_of_such_links(NcclCorrection const& s, Gpu const& gpu, NcclTopology const& t) {
+  return t.nodes > 1 || t.nvlink || (s.gpu == gpu.name && s.speed <= 2 * t.intra);
+}
+
 Nearest nearest_series(NcclCalibration const& calibration, ClusterSpec const& c, CollectiveKind kind,
-                       bool several_nodes) {
+                       NcclTopology const& t) {
   Nearest out;
+  bool const several_nodes = t.nodes > 1;
   for (NcclCorrection const& s : calibration.corrections) {
-    if ((s.nodes > 1) != several_nodes || s.knots.empty()) continue;
+    if ((s.nodes > 1) != several_nodes || s.knots.empty() || !is_of_such_links(s, c.node.gpu, t)) continue;
     int const distance = kind_distance(kind, s.kind) + gpu_distance(c.node.gpu, s.gpu) +
                          (several_nodes ? fabric_distance(c.fabric, s.fabric) : 0);
     if (distance >= kNoStandIn || distance > out.distance) continue;
-    if (distance < out.distance) out = {{}, distance, s.kind != kind};
+    if (distance < out.distance) {
+      // Two TCP stacks have little in common.
+      bool const tcp = several_nodes && c.fabric.kind == FabricKind::tcp && s.fabric != c.fabric.name;
+      out = {{}, distance, tcp || s.kind != kind};
+    }
     out.series.push_back(&s);
   }
   std::stable_sort(out.series.begin(), out.series.end(),
@@ -84,96 +89,105 @@ Nearest nearest_series(NcclCalibration const& calibration, ClusterSpec const& c,
   return out;
 }
 
-// log ratio for a topology: one node between rank counts, several nodes from the series of the most ranks.
+// For several nodes: the series of as many, else of the most below, else of the least above; of these the one
+// with the nearest number of ranks per node.
+NcclCorrection const& series_of_nodes(std::vector<NcclCorrection const*> const& series,
+                                      NcclTopology const& t) {
+  auto const rank = [&](NcclCorrection const* s) {
+    return std::tuple(s->nodes > t.nodes, std::abs(t.nodes - s->nodes),
+                      std::abs(t.ranks_per_node() - s->ranks / s->nodes));
+  };
+  return **std::min_element(series.begin(), series.end(),
+                            [&](auto const* a, auto const* b) { return rank(a) < rank(b); });
+}
+
+// log ratio for a topology: one node between rank counts, several nodes from series_of_nodes.
+// Two series, each at octaves shifted by its ranks and speed, the second at weight w (outside 0 to 1: beyond
+// the last rank count).
 class Correction {
  public:
-  Correction(Nearest nearest, NcclTopology const& t, BytesPerSecond speed)
-      : nearest_(std::move(nearest)), ranks_(t.ranks), one_node_(t.nodes == 1), speed_(speed) {}
+  Correction(Nearest const& nearest, NcclTopology const& t, BytesPerSecond speed) {
+    auto const& s = nearest.series;
+    if (s.empty()) return;
+    if (t.nodes > 1 || s.size() == 1) {
+      high_ = shifted(t.nodes > 1 ? series_of_nodes(s, t) : *s.front(), t, speed);
+      return;
+    }
+    double const x = log2_of(t.ranks);
+    std::size_t high = 1;
+    while (high + 1 < s.size() && s[high]->ranks < t.ranks) ++high;
+    double const a = log2_of(s[high - 1]->ranks), b = log2_of(s[high]->ranks);
+    high_ = shifted(*s[high], t, speed);
+    if (!(b > a)) return;
+    low_ = shifted(*s[high - 1], t, speed);
+    weight_ = (x - a) / (b - a);
+    if (x > b) weight_ = 1 + 0.5 * std::min(1.0, x - b) / (b - a);
+    if (x < a) weight_ = -0.5 * std::min(1.0, a - x) / (b - a);
+  }
 
   double log_ratio(double octave) const {
-    auto const& s = nearest_.series;
-    if (s.empty()) return 0;
-    if (!one_node_ || s.size() == 1) return of(*s.back(), octave);
-    double const x = std::log2(static_cast<double>(ranks_));
-    std::size_t high = 1;
-    while (high + 1 < s.size() && s[high]->ranks < ranks_) ++high;
-    double const a = std::log2(static_cast<double>(s[high - 1]->ranks));
-    double const b = std::log2(static_cast<double>(s[high]->ranks));
-    if (!(b > a)) return of(*s[high], octave);
-    double w = (x - a) / (b - a);
-    if (x > b) w = 1 + 0.5 * std::min(1.0, x - b) / (b - a);
-    if (x < a) w = -0.5 * std::min(1.0, a - x) / (b - a);
-    double const low = of(*s[high - 1], octave);
-    return low + (of(*s[high], octave) - low) * w;
+    if (high_.series == nullptr) return 0;
+    double const high = at(high_.series->knots, octave + high_.octaves);
+    if (low_.series == nullptr) return high;
+    double const low = at(low_.series->knots, octave + low_.octaves);
+    return low + (high - low) * weight_;
   }
 
  private:
-  double of(NcclCorrection const& s, double octave) const {
-    if (s.speed.value > 0 && speed_.value > 0) octave += std::log2(s.speed.value / speed_.value);
-    if (one_node_) octave += 0.5 * std::log2(static_cast<double>(s.ranks) / ranks_);
-    return at(s.knots, octave);
+  struct Shifted {
+    NcclCorrection const* series = nullptr;
+    double octaves = 0;
+  };
+
+  static Shifted shifted(NcclCorrection const& s, NcclTopology const& t, BytesPerSecond speed) {
+    double octaves = 0;
+    if (s.speed.value > 0 && speed.value > 0) octaves += log2_of(s.speed / speed);
+    if (t.nodes == 1) octaves += 0.5 * log2_of(static_cast<double>(s.ranks) / t.ranks);
+    return {&s, octaves};
   }
 
-  Nearest nearest_;
-  int ranks_;
-  bool one_node_;
-  BytesPerSecond speed_;
+  Shifted low_, high_;
+  double weight_ = 1;
 };
 
-std::size_t grid_size() { return static_cast<std::size_t>((kLastOctave - kFirstOctave) / kOctaveStep) + 1; }
-double grid_octave(std::size_t i) { return kFirstOctave + kOctaveStep * static_cast<double>(i); }
+using Times = std::array<Seconds, kCurvePoints>;
 
-std::vector<double> priced(ClusterSpec const& c, CollectiveKind kind, Group g, Nearest const& nearest) {
+Times priced(ClusterSpec const& c, CollectiveKind kind, Group g, Nearest const& nearest) {
   NcclTopology const t = nccl_topology(c, g);
   auto const choices = nccl_choices(t, kind);
   BytesPerSecond speed = t.intra;
   if (t.nodes > 1) {
     // Before oversubscription: a cluster that outgrows its leaf does not get another correction.
-    ClusterSpec flat = c;
-    flat.fabric.oversubscription = 1;
-    speed = nccl_topology(flat, g).inter;
+    speed = t.inter * (t.nodes > c.fabric.nodes_per_leaf ? c.fabric.oversubscription : 1);
   }
   Correction const correction(nearest, t, speed);
-  std::vector<double> out(grid_size());
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    double const octave = grid_octave(i);
-    out[i] = nccl_best(choices, Bytes(std::exp2(octave))).time(Bytes(std::exp2(octave))).value *
-             std::exp(correction.log_ratio(octave));
-    if (i > 0) out[i] = std::max(out[i], out[i - 1]);
+  Times out{};
+  for (std::size_t i = 0; i < kCurvePoints; ++i) {
+    Bytes const b = curve_point(i);
+    double const octave = kFirstOctave + 0.5 * static_cast<double>(i);
+    out[i] = nccl_best(choices, b).time(b) * portable_exp(correction.log_ratio(octave));
+    if (i > 0) out[i] = max(out[i], out[i - 1]);
   }
   return out;
 }
 
-void raise(std::vector<double>& to, std::vector<double> const& least) {
-  for (std::size_t i = 0; i < to.size(); ++i) to[i] = std::max(to[i], least[i]);
+void raise(Times& to, Times const& least) {
+  for (std::size_t i = 0; i < to.size(); ++i) to[i] = max(to[i], least[i]);
 }
 
-Evidence evidence_of(Nearest const& nearest, Group g) {
-  if (nearest.series.empty() || nearest.other_kind || g.nodes > 2) return Evidence::unmeasured;
-  auto const same_ranks = [&](NcclCorrection const* s) { return s->ranks == g.ranks; };
-  bool const measured =
-      nearest.distance == 0 && std::any_of(nearest.series.begin(), nearest.series.end(), same_ranks);
-  return measured ? Evidence::measured : Evidence::derived;
-}
-
-Nearest nearest_for(NcclCalibration const& calibration, ClusterSpec const& c, CollectiveKind kind, Group g) {
-  if (g.nodes == 1 && !nccl_topology(c, g).nvlink) return {};
-  return nearest_series(calibration, c, kind, g.nodes > 1);
+Evidence evidence_of(Nearest const& nearest, NcclTopology const& t) {
+  auto const& series = nearest.series;
+  if (series.empty() || nearest.foreign) return Evidence::unmeasured;
+  bool const exact = std::any_of(series.begin(), series.end(),
+                                 [&](auto const* s) { return s->ranks == t.ranks && s->nodes == t.nodes; });
+  if (nearest.distance == 0 && exact) return Evidence::measured;
+  bool const wider =
+      std::any_of(series.begin(), series.end(), [&](auto const* s) { return s->nodes >= t.nodes; });
+  bool const pcie = t.nodes > 1 && !t.nvlink && t.ranks_per_node() > 1 && nearest.distance > 0;
+  return wider && !pcie ? Evidence::derived : Evidence::unmeasured;
 }
 
 }  // namespace
-
-std::string_view name_of(Evidence e) {
-  switch (e) {
-    case Evidence::measured:
-      return "measured";
-    case Evidence::derived:
-      return "derived";
-    case Evidence::unmeasured:
-      break;
-  }
-  return "unmeasured";
-}
 
 CollectiveCurve collective_curve(NcclCalibration const& calibration, ClusterSpec const& c,
                                  CollectiveKind kind, Group g) {
@@ -181,36 +195,27 @@ CollectiveCurve collective_curve(NcclCalibration const& calibration, ClusterSpec
   if (g.ranks <= 1) return curve;
   g.nodes = std::max(1, g.nodes);
   NcclTopology const t = nccl_topology(c, g);
-  Nearest const nearest = nearest_for(calibration, c, kind, g);
+  Nearest const nearest = nearest_series(calibration, c, kind, t);
   curve.volume = link_volume(t, kind);
-  curve.seconds = priced(c, kind, g, nearest);
-  curve.evidence = evidence_of(nearest, g);
-  curve.source = nearest.series.empty() ? "NCCL's own model" : nearest.series.back()->source;
-  if (g.nodes > 1 && t.ranks_per_node() > 1) {
-    Group const one{t.ranks_per_node(), 1, 1};
-    raise(curve.seconds, priced(c, kind, one, nearest_for(calibration, c, kind, one)));
+  curve.time = priced(c, kind, g, nearest);
+  curve.evidence = evidence_of(nearest, t);
+  curve.source = "NCCL's own model";
+  if (!nearest.series.empty())
+    curve.source = (t.nodes > 1 ? series_of_nodes(nearest.series, t) : *nearest.series.back()).source;
+  int const local = t.ranks_per_node();
+  if (t.nodes > 1 && local > 1) {
+    Group const one{local, 1, 1};
+    raise(curve.time, priced(c, kind, one, nearest_series(calibration, c, kind, nccl_topology(c, one))));
   }
-  if (g.nodes > 2) raise(curve.seconds, priced(c, kind, {2 * t.ranks_per_node(), 2, g.sharing}, nearest));
+  std::vector<int> fewer = {2};
+  for (auto const* s : nearest.series) fewer.push_back(s->nodes);
+  std::sort(fewer.begin(), fewer.end());
+  fewer.erase(std::unique(fewer.begin(), fewer.end()), fewer.end());
+  for (int const nodes : fewer) {
+    if (nodes > 1 && nodes < t.nodes)
+      raise(curve.time, priced(c, kind, {nodes * local, nodes, g.sharing}, nearest));
+  }
   return curve;
-}
-
-CollectivePrice price(CollectiveCurve const& curve, Bytes bytes) {
-  CollectivePrice p;
-  if (curve.seconds.empty() || bytes.value <= 0) return p;
-  double const least = curve.seconds.front();
-  double const octave = std::log2(bytes.value);
-  double total = least;
-  if (octave > kFirstOctave) {
-    auto const i =
-        std::min(curve.seconds.size() - 2, static_cast<std::size_t>((octave - kFirstOctave) / kOctaveStep));
-    double const a = std::exp2(grid_octave(i)), b = std::exp2(grid_octave(i + 1));
-    double const low = curve.seconds[i], high = curve.seconds[i + 1];
-    total = low + (high - low) * std::max(0.0, (bytes.value - a) / (b - a));
-  }
-  p.alpha = Seconds(std::min(least, 0.99 * total));
-  p.bytes_per_link = bytes * curve.volume;
-  p.bandwidth = p.bytes_per_link / (Seconds(total) - p.alpha);
-  return p;
 }
 
 CollectivePrice nccl_price(NcclCalibration const& calibration, ClusterSpec const& c, CollectiveKind kind,

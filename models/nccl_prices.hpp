@@ -6,9 +6,12 @@
 // of
 //   three that let 2 and 8 ranks tell 4 best); between rank counts the log ratio is linear in log2(n);
 //   outside it goes on at half the slope for at most one doubling.
-// - Several nodes: the correction of two nodes holds for all, at equal bytes / NIC speed.
-// - A series of another collective, fabric or GPU stands in where there is none; Evidence says so. Over PCIe
-//   on one node nothing is corrected: no table has such a node.
+// - Several nodes, at equal bytes / NIC speed: the series of as many nodes, else of the most below that, else
+// of
+//   the least above.
+// - A series of another collective, fabric or GPU stands in where there is none; Evidence says so. A node
+// whose
+//   ranks talk over PCIe is corrected by series of its own GPU alone.
 #pragma once
 
 #include <optional>
@@ -16,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "models/collective_curve.hpp"
 #include "models/nccl.hpp"
 
 namespace rollcast {
@@ -40,38 +44,18 @@ struct NcclCalibration {
   std::vector<NcclCorrection> corrections;
 };
 
-enum class Evidence {
-  measured,    // a series of this GPU, fabric and collective; on several nodes: of this many
-  derived,     // of another GPU of a measured kind of fabric, or of other rank counts
-  unmeasured,  // NCCL's model alone, or a correction of another collective, or more than two nodes
-};
-std::string_view name_of(Evidence e);
-
-// Seconds over bytes for one group, ready to be read many times: on half octaves from 8 B to 64 GiB, linear
-// in bytes between, never falling.
-struct CollectiveCurve {
-  double volume = 0;            // bytes_per_link of each byte
-  std::vector<double> seconds;  // empty: a group of one, costs nothing
-  Evidence evidence = Evidence::unmeasured;
-  std::string source;
-};
-
-// More nodes at the same ranks per node are never cheaper: a group on several nodes costs at least what its
-// ranks of one node would alone, and what two nodes would.
+// A group on several nodes costs at least what its ranks of one node would alone, and what as many ranks per
+// node on two nodes would, or on any smaller number of nodes that has a series.
 CollectiveCurve collective_curve(NcclCalibration const& calibration, ClusterSpec const& c,
                                  CollectiveKind kind, Group g);
-
-// total() is the curve's time. alpha is the time of the smallest message, at most 0.99 of the total; the rest
-// is bytes_per_link (collective_price's volume) over an effective bandwidth, which for NVLS may lie above the
-// link's own: it moves less than a ring does.
-CollectivePrice price(CollectiveCurve const& curve, Bytes bytes);
 
 CollectivePrice nccl_price(NcclCalibration const& calibration, ClusterSpec const& c, CollectiveKind kind,
                            Group g, Bytes bytes);
 
 // Compact text, one line per correction:
 //   nccl GPU FABRIC|node COLLECTIVE RANKS NODES GB/s OCTAVE:LOG_RATIO ... # SOURCE
-// Octaves with two, log ratios with three decimals; reading gives back what was written from such values.
+// Octaves with up to four, log ratios with three decimals; reading gives back what was written from such
+// values.
 std::string to_text(NcclCalibration const& calibration);
 
 struct NcclCalibrationText {

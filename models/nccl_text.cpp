@@ -50,7 +50,7 @@ std::string to_text(NcclCalibration const& calibration) {
   for (NcclCorrection const& s : calibration.corrections) {
     out += fmt::format("nccl {} {} {} {} {} {:g}", s.gpu, s.fabric.empty() ? "node" : s.fabric,
                        name_of(s.kind), s.ranks, s.nodes, s.speed.value / 1e9);
-    for (CorrectionKnot const& k : s.knots) out += fmt::format(" {:.2f}:{:.3f}", k.octave, k.log_ratio);
+    for (CorrectionKnot const& k : s.knots) out += fmt::format(" {:g}:{:.3f}", k.octave, k.log_ratio);
     if (!s.source.empty()) out += " # " + s.source;
     out += '\n';
   }

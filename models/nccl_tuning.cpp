@@ -53,9 +53,9 @@ Row link_row(NcclLink link, NcclAlgorithm a) {
 
 }  // namespace
 
-NcclGeneration nccl_generation(Gpu const& gpu) {
+NcclGeneration nccl_generation(std::string_view gpu) {
   std::string name;
-  for (char const c : gpu.name) name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (char const c : gpu) name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   auto const has = [&](std::string_view part) { return name.find(part) != std::string::npos; };
   if (has("b200") || has("b300")) return NcclGeneration::blackwell;
   if (has("h100") || has("h200") || has("h800") || has("h20")) return NcclGeneration::hopper;

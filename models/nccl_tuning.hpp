@@ -7,8 +7,6 @@
 #include <array>
 #include <string_view>
 
-#include "models/hardware.hpp"
-
 namespace rollcast {
 
 enum class NcclGeneration { volta, ampere, hopper, blackwell };
@@ -20,7 +18,7 @@ inline constexpr std::array kNcclProtocols = {NcclProtocol::ll, NcclProtocol::ll
 
 // By the card's name: H100, H200, H800, H20, GH200 Hopper; B200, B300, GB200, GB300 Blackwell; V100 Volta;
 // any other the row NCCL uses for compute capability 8.x (Ampere, Ada), also for a card that is not NVIDIA's.
-NcclGeneration nccl_generation(Gpu const& gpu);
+NcclGeneration nccl_generation(std::string_view gpu);
 
 struct NcclLimits {
   std::array<double, 3> ll;                  // LL, all channels
@@ -42,9 +40,14 @@ inline constexpr double kNcclTreeSimple = 0.92;
 inline constexpr double kNcclTreeLl = 1 / 3.8;
 inline constexpr double kNcclTreeLl128OneNode = 7.0 / 9.0;
 inline constexpr double kNcclTreeLl128 = 120.0 / 128.0;
+inline constexpr double kNcclBareTree = 0.85;  // one rank per node: no chain inside the nodes
 inline constexpr double kNcclPat = 0.75;
 inline constexpr double kNcclPatStep = 2.8;     // us per rank
 inline constexpr double kNcclPatNetwork = 3.5;  // divides the network latency
+
+// us: a ring over several nodes spends at least so much on every step, Simple three times (Intel hosts; AMD
+// 2).
+inline constexpr double kNcclNetworkStep = 1;
 
 // Speed of one channel of an NVLink ring, GB/s; channels = ring speed over it. From public NCCL logs: 24
 // channels on A100 (240 GB/s), 16 on H100 (360 GB/s); Volta and Blackwell by analogy, unchecked.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "calibrate/import/aiconfigurator.hpp"
+#include "calibrate/import/deepep.hpp"
 #include "calibrate/import/llmservingsim.hpp"
 #include "calibrate/import/nccl_tests.hpp"
 #include "calibrate/import/nvbandwidth.hpp"
@@ -50,6 +51,7 @@ std::vector<Kind> const& kinds() {
       {"aiconfigurator custom all-reduce", by_columns<is_aiconfigurator_all_reduce>,
        read_aiconfigurator_all_reduce},
       {"aiconfigurator wideep", by_columns<is_aiconfigurator_wideep>, read_aiconfigurator_wideep},
+      {"DeepEP figures", by_columns<is_deepep>, read_deepep},
       {"vidur layers", by_columns<is_vidur_layers>, read_vidur_layers},
       {"vidur network", by_columns<is_vidur_network>, read_vidur_network},
       {"LLMServingSim layers", by_columns<is_llmservingsim>, read_llmservingsim},

@@ -11,22 +11,20 @@ namespace rollcast {
 
 std::string shared_data();  // ROLLCAST_SOURCE_DIR/../shared/data
 
-// aiconfigurator nccl_perf.csv of A100 and H100 (one node).
-std::vector<Sample> nccl_perf_samples();
-// nccl_tests/tables.csv without T03 and T04 (misconfigured by the poster's account).
-std::vector<Sample> nccl_tests_samples();
-// vidur send_recv.csv: two GPUs of one node; H100: also of two nodes, fabric not stated, one NIC each.
-std::vector<Sample> send_recv_samples();
+// What an import of the whole folder gives of collectives and expert exchanges, engines' own all-reduces
+// included.
+std::vector<Sample> const& imported_collectives();
+
+// The imported samples whose source starts so: "aiconfigurator/".
+std::vector<Sample> imported_below(std::string const& source);
+
 // simai nic_ratio.csv: share of 8 x 200 Gb/s as bus bandwidth of all-gather and reduce-scatter, 2 nodes.
 std::vector<Sample> nic_ratio_samples();
 
-std::vector<Sample> all_collective_samples();
-
-// aiconfigurator custom_allreduce_perf.csv: vLLM on A100 and H100, SGLang on A100.
-std::vector<Sample> custom_all_reduce_samples();
-// aiconfigurator wideep_deepep_*: H100, 8 ranks per node, one and two nodes; normal with 20 SMs (DeepEP's
-// default), notify and transmit together.
-std::vector<ExchangeSample> exchange_samples();
+// The built-in calibration's samples: imported_collectives, nic_ratio_samples, and vidur's sends between two
+// H100 nodes with the fabric that their source leaves open taken as 8 x 400 Gb/s (36 GB/s of one NIC are
+// more than 200 Gb/s carry).
+std::vector<Sample> built_in_samples();
 
 // Rows of a CSV file by column name.
 using CsvRow = std::vector<std::pair<std::string, std::string>>;

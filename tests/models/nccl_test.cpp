@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <string>
+
 #include "models/catalog/catalog.hpp"
 #include "models/nccl_prices.hpp"
 
@@ -52,11 +55,13 @@ TEST(Nccl, RingOfOneNode) {
 }
 
 TEST(Nccl, NvlsOnHopperOnly) {
-  // 360 x 0.85 x 15 / 16 = 286.875 GB/s of the buffer.
+  // 360 x 0.85 x 15 / 16 = 286.875 GB/s; all-reduce: twice that x 8 / 14 of the buffer, all-gather as it is.
   auto const t = nccl_topology(cluster("hgx-h100", "ib-400g", 1), {8, 1, 1});
   auto const nvls = choice(t, CollectiveKind::all_reduce, NcclAlgorithm::nvls, NcclProtocol::simple);
-  EXPECT_NEAR(nvls.rate.value * 1e-9, 286.875, 1e-9);
+  EXPECT_NEAR(nvls.rate.value * 1e-9, 286.875 * 8 / 7, 1e-9);
   EXPECT_NEAR(nvls.latency.value * 1e6, 25, 1e-9);
+  auto const gather = choice(t, CollectiveKind::all_gather, NcclAlgorithm::nvls, NcclProtocol::simple);
+  EXPECT_NEAR(gather.rate.value * 1e-9, 286.875, 1e-9);
   auto const a100 = nccl_topology(cluster("hgx-a100", "ib-200g", 1), {8, 1, 1});
   EXPECT_EQ(a100.channels, 24);
   for (NcclChoice const& c : nccl_choices(a100, CollectiveKind::all_reduce))
@@ -64,15 +69,68 @@ TEST(Nccl, NvlsOnHopperOnly) {
 }
 
 TEST(Nccl, NvlsTreeCountsTheNetworkTwiceOnTwoNodes) {
-  // 8 x 25 GB/s = 200: on two nodes min(286.875, 200, 16 x 57.7 / 2) = 200, on four 200 / 2.
+  // 8 x 25 GB/s = 200: on two nodes min(2 x 286.875, 2 x 200, 16 x 57.7) x 16 / 30, on four min(2 x 286.875,
+  // 200, 16 x 45.5) x 32 / 62.
   auto const rate = [](int nodes) {
     auto const t = nccl_topology(cluster("gcp-a3-mega", "tcpxo", nodes), {8 * nodes, nodes, 1});
     return choice(t, CollectiveKind::all_reduce, NcclAlgorithm::nvls_tree, NcclProtocol::simple);
   };
-  EXPECT_NEAR(rate(2).rate.value * 1e-9, 200, 1e-9);
-  EXPECT_NEAR(rate(4).rate.value * 1e-9, 100, 1e-9);
+  EXPECT_NEAR(rate(2).rate.value * 1e-9, 400.0 * 16 / 30, 1e-9);
+  EXPECT_NEAR(rate(4).rate.value * 1e-9, 200.0 * 32 / 62, 1e-9);
   EXPECT_NEAR(rate(2).latency.value * 1e6, 25 + 2 * 20.9, 1e-9);
   EXPECT_NEAR(rate(4).latency.value * 1e6, 25 + 4 * 20.9, 1e-9);
+}
+
+TEST(Nccl, RingOfTwoNodes) {
+  // 15 steps, one of them over the network: LL 6.6 + 14 x 1 (the floor of a step, above 0.6) + 2.7; min(45,
+  // 360 / 2) x 16 / 15. Simple, all-reduce, 30 steps, two over the network: 8.4 + 28 x 3.4 + 2 x 14.
+  auto const t = nccl_topology(cluster("hgx-h100", "ib-400g", 2), {16, 2, 1});
+  auto const ll = choice(t, CollectiveKind::all_gather, NcclAlgorithm::ring, NcclProtocol::ll);
+  EXPECT_NEAR(ll.latency.value * 1e6, 23.3, 1e-9);
+  EXPECT_NEAR(ll.rate.value * 1e-9, 48, 1e-9);
+  auto const simple = choice(t, CollectiveKind::all_reduce, NcclAlgorithm::ring, NcclProtocol::simple);
+  EXPECT_NEAR(simple.latency.value * 1e6, 131.6, 1e-9);
+}
+
+TEST(Nccl, TreeBandwidths) {
+  // One node of 8 H100: min(0.92 x 360, 16 x 38.7) = 331.2; LL min(331.2 / 3.8, 141), LL128 7/9 of it;
+  // halves.
+  auto const one = nccl_topology(cluster("hgx-h100", "ib-400g", 1), {8, 1, 1});
+  auto const rate = [](NcclTopology const& t, NcclProtocol p) {
+    return choice(t, CollectiveKind::all_reduce, NcclAlgorithm::tree, p).rate.value * 1e-9;
+  };
+  EXPECT_NEAR(rate(one, NcclProtocol::simple), 165.6, 1e-9);
+  EXPECT_NEAR(rate(one, NcclProtocol::ll), 331.2 / 3.8 / 2, 1e-9);
+  EXPECT_NEAR(rate(one, NcclProtocol::ll128), 331.2 * 7 / 9 / 2, 1e-9);
+  // Four nodes: LL capped at 35; LL128 min(331.2 x 120 / 128, 16 x 29).
+  auto const four = nccl_topology(cluster("hgx-h100", "ib-400g", 4), {32, 4, 1});
+  EXPECT_NEAR(rate(four, NcclProtocol::ll), 17.5, 1e-9);
+  EXPECT_NEAR(rate(four, NcclProtocol::ll128), 331.2 * 120 / 128 / 2, 1e-9);
+  // One rank per node: 0.85 of min(0.92 x 50, ...).
+  auto const bare = nccl_topology(cluster("hgx-h100", "ib-400g", 4), {4, 4, 8});
+  EXPECT_NEAR(rate(bare, NcclProtocol::simple), 0.92 * 50 * 0.85 / 2, 1e-9);
+}
+
+TEST(Nccl, OtherGenerations) {
+  // B200: 0.8 x 900 = 720 GB/s, 16 channels; LL min(282, 360), NVLS 720 x 0.74 x 15 / 16.
+  auto const b200 = nccl_topology(cluster("hgx-b200", "ib-400g", 1), {8, 1, 1});
+  EXPECT_NEAR(
+      choice(b200, CollectiveKind::all_gather, NcclAlgorithm::ring, NcclProtocol::ll).rate.value * 1e-9,
+      282.0 * 8 / 7, 1e-9);
+  EXPECT_NEAR(
+      choice(b200, CollectiveKind::all_gather, NcclAlgorithm::nvls, NcclProtocol::simple).rate.value * 1e-9,
+      499.5, 1e-9);
+  // A100 on two nodes: LL capped at 22.5; no NVLSTree. V100 on one: LL at 39.
+  auto const a100 = nccl_topology(cluster("hgx-a100", "ib-200g", 2), {16, 2, 1});
+  EXPECT_NEAR(
+      choice(a100, CollectiveKind::all_gather, NcclAlgorithm::ring, NcclProtocol::ll).rate.value * 1e-9,
+      22.5 * 16 / 15, 1e-9);
+  for (NcclChoice const& c : nccl_choices(a100, CollectiveKind::all_reduce))
+    EXPECT_NE(c.algorithm, NcclAlgorithm::nvls_tree);
+  auto const v100 = nccl_topology(cluster("dgx-v100", "ib-100g", 1), {8, 1, 1});
+  EXPECT_NEAR(
+      choice(v100, CollectiveKind::all_gather, NcclAlgorithm::ring, NcclProtocol::ll).rate.value * 1e-9,
+      39.0 * 8 / 7, 1e-9);
 }
 
 TEST(Nccl, PatWithOneRankPerNode) {
@@ -150,6 +208,50 @@ TEST(NcclPrices, EvidenceSaysWhatStandsIn) {
   EXPECT_EQ(evidence("pcie-l40s", "roce-400g", all_gather, {8, 1, 1}), Evidence::unmeasured);
 }
 
+TEST(NcclPrices, SeveralNodeCounts) {
+  // All-reduces of two and of four nodes measured at e^0.1 and e^0.5 of NCCL's own price.
+  using enum CollectiveKind;
+  NcclCalibration cal;
+  for (auto const& [nodes, ratio] : {std::pair{2, 0.1}, {4, 0.5}})
+    cal.corrections.push_back({"h100-sxm",
+                               "ib-400g",
+                               all_reduce,
+                               8 * nodes,
+                               nodes,
+                               GB_per_s(400),
+                               {{20, ratio}},
+                               "of " + std::to_string(nodes)});
+  auto const curve = [&](int nodes) {
+    return collective_curve(cal, cluster("hgx-h100", "ib-400g", nodes), all_reduce, {8 * nodes, nodes, 1});
+  };
+  auto const log_ratio = [&](int nodes) {
+    ClusterSpec const c = cluster("hgx-h100", "ib-400g", nodes);
+    auto const choices = nccl_choices(nccl_topology(c, {8 * nodes, nodes, 1}), all_reduce);
+    return std::log(price(curve(nodes), bytes(1048576)).total() /
+                    nccl_best(choices, bytes(1048576)).time(bytes(1048576)));
+  };
+  EXPECT_NEAR(log_ratio(2), 0.1, 1e-9);
+  EXPECT_NEAR(log_ratio(3), 0.1, 1e-9);
+  EXPECT_NEAR(log_ratio(4), 0.5, 1e-9);
+  EXPECT_NEAR(log_ratio(8), 0.5, 1e-9);
+  EXPECT_EQ(curve(4).evidence, Evidence::measured);
+  EXPECT_EQ(curve(3).evidence, Evidence::derived);
+  EXPECT_EQ(curve(8).evidence, Evidence::unmeasured);
+  EXPECT_EQ(curve(8).source, "of 4");
+}
+
+TEST(NcclPrices, PcieNodesTakeTheirOwnSeriesOnly) {
+  using enum CollectiveKind;
+  auto cal = two_series();
+  ClusterSpec const c = cluster("pcie-l40s", "roce-400g", 1);
+  Bytes const b = MB(1);
+  double const own = nccl_price({}, c, all_gather, {4, 1, 1}, b).total().value;
+  EXPECT_DOUBLE_EQ(nccl_price(cal, c, all_gather, {4, 1, 1}, b).total().value, own);
+  cal.corrections.push_back({"l40s", "", all_gather, 4, 1, GB_per_s(24), {{20, 0.7}}, "a log"});
+  EXPECT_NEAR(nccl_price(cal, c, all_gather, {4, 1, 1}, b).total().value, own * std::exp(0.7), 1e-9 * own);
+  EXPECT_EQ(collective_curve(cal, c, all_gather, {4, 1, 1}).evidence, Evidence::measured);
+}
+
 TEST(NcclPrices, TimeNeverFallsWithBytesOrNodes) {
   using enum CollectiveKind;
   for (NcclCalibration const& cal : {NcclCalibration{}, two_series()}) {
@@ -203,7 +305,7 @@ TEST(NcclPrices, BytesPerLinkIsTheRingVolume) {
 TEST(NcclText, RoundTrip) {
   std::string const text = to_text(two_series());
   EXPECT_EQ(text.substr(0, text.find('\n')),
-            "nccl h100-sxm node all_gather 2 1 360 10.00:0.100 20.00:0.300 # table one");
+            "nccl h100-sxm node all_gather 2 1 360 10:0.100 20:0.300 # table one");
   auto const read = nccl_calibration_from_text("# other\n" + text);
   ASSERT_TRUE(read.value) << read.error;
   EXPECT_EQ(to_text(*read.value), text);

@@ -104,6 +104,25 @@ TEST(Tables, Collectives) {
   EXPECT_EQ(custom.in.samples[0].variant, "vllm_graph");
 }
 
+TEST(Tables, DeepEpsOwnFigures) {
+  Read const r =
+      read("deepep/deepep_readme.csv",
+           "version,gpu,nic,mode,EP,dispatch_us,combine_us,dispatch_GBps,combine_GBps,bottleneck,note\n"
+           "V1,H800,CX7 400G,normal,16,,,43,43,RDMA,\n"
+           "V1,H800,CX7 400G,low-latency,8,77,114,,,RDMA,\n"
+           "V1,H800,CX7 400G,low-latency,32,155,273,,,RDMA,\n");
+  ASSERT_EQ(r.in.samples.size(), 4U) << format(r.in.problems);
+  EXPECT_EQ(r.in.samples[0].variant, "deepep low latency, RDMA only");
+  EXPECT_EQ(r.in.samples[0].fabric, "");
+  EXPECT_EQ(r.in.samples[3].operation, "ep_combine");
+  EXPECT_EQ(r.in.samples[3].gpu, "h800-sxm");
+  EXPECT_EQ(r.in.samples[3].fabric, "ib-400g");
+  EXPECT_THAT(r.in.samples[3].shape, ElementsAre(128, 7168, 256, 8, 32, 4));
+  EXPECT_DOUBLE_EQ(r.in.samples[3].seconds.value, 273e-6);
+  ASSERT_EQ(r.in.skipped.size(), 1U);
+  EXPECT_EQ(r.in.skipped[0].rows, 1);
+}
+
 // 37.28 us of transport and 32.97 us of notification on two nodes.
 TEST(Tables, ExpertExchange) {
   Read const r = read(
@@ -227,8 +246,8 @@ TEST_F(Folder, OnePathMustBeThereAndKnown) {
   EXPECT_THAT(format(r.imported.problems[1]), HasSubstr("is not there"));
 }
 
-// Rows by `wc -l` less the header; the 22 rows of the nccl tables that their poster calls under-performing
-// are the only ones that are left out, a vidur row has ten operations, a DeepEP row two.
+// Rows by `wc -l` less the header. Left out: the 22 rows of the nccl tables that their poster calls
+// under-performing, six of DeepEP's that are bandwidths. A vidur row has ten operations, a DeepEP row two.
 TEST(SharedData, EveryRowIsRead) {
   fs::path const data = fs::path(ROLLCAST_SOURCE_DIR) / ".." / "shared" / "data";
   if (!fs::exists(data / "aiconfigurator")) GTEST_SKIP() << "no measured tables at ../shared/data";
@@ -248,7 +267,8 @@ TEST(SharedData, EveryRowIsRead) {
   EXPECT_EQ(rows["vidur network"], 2U * 1988U + 6958U + 2982U);
   EXPECT_EQ(rows["LLMServingSim layers"], 2U * 30720U);
   EXPECT_EQ(rows["nccl-tests table"], 137U - 22U);
-  EXPECT_EQ(rows.size(), 11U);
+  EXPECT_EQ(rows["DeepEP figures"], 2U * 6U);
+  EXPECT_EQ(rows.size(), 12U);
 }
 
 }  // namespace
