@@ -1,6 +1,7 @@
 // The tables a rollout engine runs on, from profile, architecture and engine options.
 #pragma once
 
+#include "models/collective_prices.hpp"
 #include "models/job.hpp"
 #include "models/profile.hpp"
 #include "models/step_prices.hpp"
@@ -31,6 +32,8 @@ Seconds decode_attention_time(Profile const& p, Architecture const& a, EngineOpt
 // in batch x context, so two knots each. prefill: a prompt in a batch of like ones that fills
 // max_num_batched_tokens, lengths by factors of 2. The clock is the burst clock: decoding does not load the
 // matrix units. cluster gives the tensor-parallel group its interconnect.
+StepPrices rollout_step_prices(Profile const& p, CollectivePrices& collectives, Architecture const& a,
+                               EngineOptions const& e);
 StepPrices rollout_step_prices(Profile const& p, Architecture const& a, EngineOptions const& e,
                                ClusterSpec const& c);
 

@@ -58,8 +58,8 @@ struct Sums {
 
 class StagePricer {
  public:
-  StagePricer(Profile const& p, Job const& job, MicroBatch const& m)
-      : p_(p), job_(job), parallel_(job.train.parallel) {
+  StagePricer(Profile const& p, CollectivePrices& collectives, Job const& job, MicroBatch const& m)
+      : p_(p), collectives_(collectives), job_(job), parallel_(job.train.parallel) {
     tokens_ = static_cast<double>(m.tokens) / parallel_.cp;
     pairs_ = m.pairs / parallel_.cp;
     useful_ = m.tokens > 0 ? static_cast<double>(m.useful_tokens) / static_cast<double>(m.tokens) : 0;
@@ -124,8 +124,7 @@ class StagePricer {
     forward_.compute += memory_time(p_, bytes(logits * logit.forward));
     backward_.compute += memory_time(p_, bytes(logits * logit.backward));
     forward_.communication +=
-        collective_price(p_, job_.cluster, CollectiveKind::all_reduce, tp_, bytes(4 * tokens_)).total() *
-        kVocabularyReductions;
+        collectives_.at(CollectiveKind::all_reduce, tp_, bytes(4 * tokens_)).total() * kVocabularyReductions;
     backward_.communication += tensor_parallel(1);
   }
 
@@ -225,9 +224,7 @@ class StagePricer {
   Seconds tensor_parallel(int all_reduces) const {
     if (parallel_.tp == 1) return Seconds(0);
     Bytes const buffer = bytes(tokens_ * job_.model.hidden * kElement);
-    auto const price = [&](CollectiveKind kind) {
-      return collective_price(p_, job_.cluster, kind, tp_, buffer).total();
-    };
+    auto const price = [&](CollectiveKind kind) { return collectives_.at(kind, tp_, buffer).total(); };
     if (!job_.train.sequence_parallel) return price(CollectiveKind::all_reduce) * all_reduces;
     return (price(CollectiveKind::reduce_scatter) + price(CollectiveKind::all_gather)) * all_reduces;
   }
@@ -236,18 +233,18 @@ class StagePricer {
     if (!shape.moe || parallel_.ep == 1) return Seconds(0);
     Bytes const buffer =
         bytes(tokens_ / stream_cut() * job_.model.moe->experts_per_token * job_.model.hidden * kElement);
-    return 2 * collective_price(p_, job_.cluster, CollectiveKind::all_to_all, ep_, buffer).total();
+    return 2 * collectives_.at(CollectiveKind::all_to_all, ep_, buffer).total();
   }
 
   Seconds context_ring(LayerShape const& shape, int tensors, Seconds attention) const {
     if (parallel_.cp == 1 || shape.kv_per_token.value <= 0) return Seconds(0);
-    Seconds const hop = collective_price(p_, job_.cluster, CollectiveKind::send_recv, cp_,
-                                         shape.kv_per_token * (tokens_ * tensors))
-                            .total();
+    Seconds const hop =
+        collectives_.at(CollectiveKind::send_recv, cp_, shape.kv_per_token * (tokens_ * tensors)).total();
     return max(Seconds(0), hop * (parallel_.cp - 1) - attention);
   }
 
   Profile const& p_;
+  CollectivePrices& collectives_;
   Job const& job_;
   Parallel const& parallel_;
   double tokens_ = 0;  // of one rank
@@ -260,14 +257,14 @@ class StagePricer {
   Sums backward_;
 };
 
-std::vector<StageTimes> price(Profile const& p, Job const& job, Stage const& s,
+std::vector<StageTimes> price(Profile const& p, CollectivePrices& collectives, Job const& job, Stage const& s,
                               std::vector<MicroBatch> const& batches) {
   LogitBytes const logit = job.train.fused_cross_entropy ? kFusedCrossEntropy : kPlainCrossEntropy;
   StageWork const work = work_of(p, job, s);
   std::vector<StageTimes> times;
   times.reserve(batches.size());
   for (MicroBatch const& m : batches) {
-    StagePricer pricer(p, job, m);
+    StagePricer pricer(p, collectives, job, m);
     if (s.has_embedding) pricer.add_embedding();
     for (StageWork::Layers const& layers : work.layers) pricer.add_layers(layers);
     if (s.has_lm_head) pricer.add_head(work.head, logit);
@@ -289,14 +286,14 @@ std::vector<Stage> pipeline_stages(Architecture const& a, int pp) {
   return stages;
 }
 
-std::vector<StageTimes> stage_times(Profile const& p, Job const& job, Stage const& s,
-                                    std::vector<MicroBatch> const& batches) {
-  return price(p, job, s, batches);
+std::vector<StageTimes> stage_times(Profile const& p, CollectivePrices& collectives, Job const& job,
+                                    Stage const& s, std::vector<MicroBatch> const& batches) {
+  return price(p, collectives, job, s, batches);
 }
 
-std::vector<StageTimes> logprob_times(Profile const& p, Job const& job, Stage const& s,
-                                      std::vector<MicroBatch> const& batches) {
-  std::vector<StageTimes> times = price(p, job, s, batches);
+std::vector<StageTimes> logprob_times(Profile const& p, CollectivePrices& collectives, Job const& job,
+                                      Stage const& s, std::vector<MicroBatch> const& batches) {
+  std::vector<StageTimes> times = price(p, collectives, job, s, batches);
   for (StageTimes& t : times) {
     t.backward = Seconds(0);
     t.backward_flops = Flops(0);
@@ -306,11 +303,13 @@ std::vector<StageTimes> logprob_times(Profile const& p, Job const& job, Stage co
 }
 
 StageTimes stage_times(Profile const& p, Job const& job, Stage const& s, MicroBatch const& m) {
-  return stage_times(p, job, s, std::vector<MicroBatch>{m}).front();
+  CollectivePrices collectives(p, job.cluster);
+  return stage_times(p, collectives, job, s, {m}).front();
 }
 
 StageTimes logprob_times(Profile const& p, Job const& job, Stage const& s, MicroBatch const& m) {
-  return logprob_times(p, job, s, std::vector<MicroBatch>{m}).front();
+  CollectivePrices collectives(p, job.cluster);
+  return logprob_times(p, collectives, job, s, {m}).front();
 }
 
 Bytes stage_transfer_bytes(Job const& job, MicroBatch const& m) {

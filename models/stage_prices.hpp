@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "models/collective_prices.hpp"
 #include "models/job.hpp"
 #include "models/packing.hpp"
 #include "models/prices.hpp"
@@ -55,11 +56,12 @@ StageTimes stage_times(Profile const& p, Job const& job, Stage const& s, MicroBa
 // stage). Backward members are zero.
 StageTimes logprob_times(Profile const& p, Job const& job, Stage const& s, MicroBatch const& m);
 
-// The same for many micro-batches, in their order; the stage's shapes are derived once.
-std::vector<StageTimes> stage_times(Profile const& p, Job const& job, Stage const& s,
-                                    std::vector<MicroBatch> const& batches);
-std::vector<StageTimes> logprob_times(Profile const& p, Job const& job, Stage const& s,
-                                      std::vector<MicroBatch> const& batches);
+// The same for many micro-batches, in their order; the stage's shapes are derived once. collectives: of the
+// job's cluster.
+std::vector<StageTimes> stage_times(Profile const& p, CollectivePrices& collectives, Job const& job,
+                                    Stage const& s, std::vector<MicroBatch> const& batches);
+std::vector<StageTimes> logprob_times(Profile const& p, CollectivePrices& collectives, Job const& job,
+                                      Stage const& s, std::vector<MicroBatch> const& batches);
 
 // Bytes of one activation hand-over between stages for a micro-batch, of one rank: tokens / cp x hidden in
 // bf16, divided by tp under sequence parallelism.
