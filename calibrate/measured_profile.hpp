@@ -1,7 +1,7 @@
 // The tables that a profile's text carries, and what they say of measured points.
 //
 // Names: "gemm <kind>", "attention_decode <dtype>[ window N]", "attention_prefill <dtype>[ window N]",
-// "moe <kind> <distribution>", "collectives". Each text is what to_text of that table writes.
+// "moe <kind> <distribution>", "passes", "collectives". Each text is what to_text of that table writes.
 #pragma once
 
 #include <string>
@@ -13,6 +13,7 @@
 #include "models/collective_calibration.hpp"
 #include "models/gemm_table.hpp"
 #include "models/moe_table.hpp"
+#include "models/pass_prices.hpp"
 
 namespace rollcast {
 
@@ -21,6 +22,7 @@ struct MeasuredTables {
   std::vector<AttentionTable> attention;
   std::vector<MoeTable> moe;
   std::vector<CollectiveCalibration> collectives;  // at most one
+  std::vector<PassTable> passes;                   // at most one
 };
 
 // An unknown name or a text that cannot be read is an error that names the table.

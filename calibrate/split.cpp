@@ -38,7 +38,7 @@ Table table_of(Sample const& s) {
 // The dimension whose values decide together which of them are held out; empty: none.
 std::string swept(std::string const& operation) {
   if (operation == "attention_decode") return "context";
-  if (operation == "attention_prefill") return "length";
+  if (operation == "attention_prefill" || operation == "attention_backward") return "length";
   if (operation == "memory_pass") return "width";
   return is_collective(operation) ? "bytes" : "";
 }
