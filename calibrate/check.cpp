@@ -6,12 +6,13 @@
 #include <tuple>
 #include <utility>
 
+#include "calibrate/layers.hpp"
 #include "calibrate/residuals.hpp"
 
 namespace rollcast {
 namespace {
 
-using Key = std::tuple<std::string, std::size_t, std::string, std::string, int, SampleSplit>;
+using Key = std::tuple<std::string, std::size_t, std::string, std::string, int, SampleSplit, std::string>;
 
 struct Priced {
   std::size_t sample = 0;
@@ -29,9 +30,9 @@ std::size_t place_of(std::string const& operation) {
   return static_cast<std::size_t>(std::find(all.begin(), all.end(), operation) - all.begin());
 }
 
-Key key_of(Sample const& s, SampleSplit split) {
+Key key_of(Sample const& s, SampleSplit split, std::string range) {
   int const nodes = is_collective(s.operation) ? static_cast<int>(std::lround(dimension(s, "nodes"))) : 0;
-  return {s.gpu, place_of(s.operation), s.dtype, s.version, nodes, split};
+  return {s.gpu, place_of(s.operation), s.dtype, s.version, nodes, split, std::move(range)};
 }
 
 Check check_of(Key const& key, Rows rows, std::vector<Sample> const& samples, std::size_t worst) {
@@ -42,6 +43,7 @@ Check check_of(Key const& key, Rows rows, std::vector<Sample> const& samples, st
   c.version = std::get<3>(key);
   c.nodes = std::get<4>(key);
   c.split = std::get<5>(key);
+  c.range = std::get<6>(key);
   c.unpriced = rows.unpriced;
   std::vector<double> sizes, errors;
   for (Priced const& p : rows.priced) {
@@ -78,13 +80,18 @@ CheckResult check_samples(std::map<std::string, std::vector<Predictor>> const& p
       unknown.insert(s.gpu);
       continue;
     }
-    Rows& rows = groups[key_of(s, splits[i])];
     auto const price = predicted(of_gpu->second, s);
-    if (!price) {
-      ++rows.unpriced;
-      continue;
-    }
-    rows.priced.push_back({i, *price, *price / s.seconds - 1});
+    auto const add_to = [&](std::string range) {
+      Rows& rows = groups[key_of(s, splits[i], std::move(range))];
+      if (price) {
+        rows.priced.push_back({i, *price, *price / s.seconds - 1});
+      } else {
+        ++rows.unpriced;
+      }
+    };
+    add_to("");
+    if (std::string range = token_range_of(s); !range.empty()) add_to(std::move(range));
+    if (!price) continue;
     if (splits[i] != SampleSplit::train && is_knot(of_gpu->second, s)) result.exposed.push_back(s);
   }
   for (auto& [key, rows] : groups) {

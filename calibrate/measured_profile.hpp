@@ -1,7 +1,7 @@
 // The tables that a profile's text carries, and what they say of measured points.
 //
 // Names: "gemm <kind>", "attention_decode <dtype>[ window N]", "attention_prefill <dtype>[ window N]",
-// "moe <kind> <distribution>", "collectives". Each text is what to_text of that table writes.
+// "moe <kind> <distribution>", "passes", "collectives". Each text is what to_text of that table writes.
 #pragma once
 
 #include <string>

@@ -7,6 +7,7 @@
 
 #include "calibrate/datasheet.hpp"
 #include "calibrate/embedded_profiles.hpp"
+#include "calibrate/measured_collectives.hpp"
 #include "calibrate/measured_profile.hpp"
 #include "models/kernels.hpp"
 
@@ -26,6 +27,10 @@ Profile profile_for(Gpu const& gpu) {
   Parsed<KernelTables> tables = measured_tables_from(*text);
   if (!measured.value || !tables.value)
     throw std::logic_error("built-in profile of " + text->gpu + ": " + measured.error + tables.error);
+  // A calibration of one cluster knows nothing of others: the built-in one tells those.
+  std::vector<CollectiveCalibration>& collectives = tables.value->collectives;
+  if (collectives.empty()) collectives.emplace_back();
+  collectives.front() = completed(std::move(collectives.front()), measured_collectives());
   Profile p = derived ? datasheet_profile(gpu) : std::move(*measured.value);
   p.gpu = gpu;
   if (derived) p.name = "derived from " + text->name;

@@ -5,6 +5,10 @@
 //   attention_decode   held out: every other context; and apart from that interior head configurations with
 //                      hash("heads|<heads>|<kv_heads>|<head_dim>") % 5 == 0
 //   attention_prefill  the same with lengths
+//   attention_backward held out: every other length
+//   memory_pass        held out: whole token counts, hash("memory_pass|<tokens>") % 5 == 0; and all rows of a
+//                      width that is neither the narrowest nor the widest of its table with
+//                      hash("memory_pass|<variant>|<width>") % 5 == 0
 //   collectives        held out: every other message size; one rank count as a whole where asked for
 //   all else           train
 //

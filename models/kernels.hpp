@@ -11,6 +11,7 @@
 #include "models/collective_calibration.hpp"
 #include "models/gemm_table.hpp"
 #include "models/moe_table.hpp"
+#include "models/pass_prices.hpp"
 
 namespace rollcast {
 
@@ -19,6 +20,7 @@ struct KernelTables {
   std::vector<AttentionTable> attention;
   std::vector<MoeTable> moe;
   std::vector<CollectiveCalibration> collectives;  // at most one
+  std::vector<PassTable> passes;                   // at most one
 };
 
 class Kernels {

@@ -47,6 +47,7 @@ struct Profile {
   Cited collective_alpha_node;     // latency of a small all-reduce of 8 GPUs of one node
   Cited collective_alpha_network;  // additional latency of a small all-reduce per doubling of nodes
   Cited fabric_latency;            // Fabric::latency of the network on which that was measured
+  Cited attention_backward_over_forward;  // time; a profile fitted to measured rows has it, else no source
   // Measured tables bound to `gpu` (models/kernels.hpp); null: none. Where they have a price it goes before
   // the shares above.
   std::shared_ptr<Kernels const> kernels;

@@ -154,7 +154,7 @@ Seconds dense_time_of(Products const& products, Profile const& p, Architecture c
   for (Products::Layer const& layer : products.layers) {
     Seconds time = products_time(p, layer.products, tokens, e.weights, kBurst);
     time += Flops(tokens * layer.shape.recurrence_per_token.value) / attention_rate(p);
-    time += memory_time(p, (layer.shape.inner_bytes + layer.shape.stream_bytes) * tokens);
+    time += passes_time(p, layer.shape, tokens, 1, e.kind != EngineKind::hf);
     if (!e.cuda_graphs) time = max(time, Seconds(p.kernel_launch.value) * layer.shape.kernels);
     total += (time + reductions) * layer.count;
   }

@@ -75,8 +75,7 @@ class StagePricer {
     add_products(shape.matmuls, layers.products, forward, backward);
 
     Seconds const attention = attention_time(layers);
-    Seconds const attention_backward =
-        attention * (kAttentionBackward * p_.attention_forward.value / p_.attention_backward.value);
+    Seconds const attention_backward = attention * backward_over_forward();
     forward.compute += attention;
     backward.compute += attention_backward;
     Flops const recurrence(tokens_ * shape.recurrence_per_token.value);
@@ -85,7 +84,7 @@ class StagePricer {
     forward.flops += Flops(pairs_ * shape.attention_per_pair.value) + recurrence;
     backward.flops += 2 * (Flops(pairs_ * shape.attention_per_pair.value) + recurrence);
 
-    Seconds const passes = memory_time(p_, (shape.inner_bytes + shape.stream_bytes / stream_cut()) * tokens_);
+    Seconds const passes = passes_time(p_, shape, tokens_, stream_cut(), /*fuse=*/false);
     forward.compute += passes;
     backward.compute += 2 * passes;
 
@@ -160,6 +159,12 @@ class StagePricer {
       return Flops(pairs_ * layers.shape.attention_per_pair.value) / matrix_rate(p_.attention_forward);
     double const length = std::max(1.0, 2 * pairs_ / tokens_ - 1);
     return layers.attention->at(tokens_ / length, length) / p_.sustained_clock.value;
+  }
+
+  double backward_over_forward() const {
+    Cited const& measured = p_.attention_backward_over_forward;
+    if (!measured.source.empty()) return measured.value;
+    return kAttentionBackward * p_.attention_forward.value / p_.attention_backward.value;
   }
 
   // Time by the products as they run, FLOPs and adapters by the tensors.

@@ -39,7 +39,8 @@ struct StageTimes {
 //             the micro-batch, over sustained_clock; else pairs x FLOPs per pair over attention_forward
 //   backward  input and weight gradient of every product, each the FLOPs of the forward in its own shape (of
 //             measured experts: twice the forward); the weight gradient is read and written in the gradient
-//             dtype; attention: forward x 2.5 x attention_forward / attention_backward; memory passes twice
+//             dtype; attention: forward x attention_backward_over_forward, without it 2.5 x attention_forward
+//             / attention_backward; memory passes twice
 //   adapter   (LoRA) the base has no weight gradient; two products of width rank per target and their
 //             gradients. QLoRA also unpacks its weights, 0.5 B read and 2 B written each, for every use
 //   recompute full: backward also runs the forward, its collectives included; selective: its attention

@@ -19,6 +19,7 @@
 #include "calibrate/embedded_profiles.hpp"
 #include "calibrate/fit_profile.hpp"
 #include "calibrate/import/folder.hpp"
+#include "calibrate/layers.hpp"
 #include "calibrate/measured_profile.hpp"
 #include "calibrate/sample_file.hpp"
 #include "models/catalog/catalog.hpp"
@@ -121,6 +122,7 @@ std::string add_predictors(ProfileText const& text,
   std::vector<Predictor>& list = predictors[text.gpu];
   list = measured_predictors(*tables.value, text, profile.value->gpu);
   for (Predictor& p : datasheet_predictors(*profile.value)) list.push_back(std::move(p));
+  add_layer_predictors(list);
   return {};
 }
 
@@ -154,6 +156,7 @@ std::optional<std::map<std::string, std::vector<Predictor>>> predictors_for(
         error = add_predictors(*text, predictors);
       } else if (Gpu const* gpu = find_gpu(builtin_catalog(), name)) {
         predictors[name] = datasheet_predictors(datasheet_profile(*gpu));
+        add_layer_predictors(predictors[name]);
       }
     }
   }
