@@ -1,0 +1,33 @@
+#include "calibrate/bench/device/program.hpp"
+
+#include <stdexcept>
+
+namespace rollcast {
+
+SampleWriter::SampleWriter(std::string const& file,
+                           std::vector<std::pair<std::string, std::string>> const& header)
+    : name_(file) {
+  if (!name_.empty()) file_.open(name_, std::ios::binary | std::ios::trunc);
+  write(header_lines(header));
+}
+
+void SampleWriter::row(Measured const& m) { write(row_line(m)); }
+
+void SampleWriter::remark(std::string const& text) {
+  std::fprintf(stderr, "%s\n", text.c_str());
+  write(remark_line(text));
+}
+
+void SampleWriter::write(std::string const& text) {
+  if (name_.empty()) {
+    std::fputs(text.c_str(), stdout);
+    std::fflush(stdout);
+    if (std::ferror(stdout) == 0) return;
+  } else {
+    file_ << text << std::flush;
+    if (file_) return;
+  }
+  throw std::runtime_error("cannot write " + (name_.empty() ? "standard output" : "'" + name_ + "'"));
+}
+
+}  // namespace rollcast
