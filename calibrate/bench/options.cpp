@@ -161,6 +161,8 @@ ReadOptions<AttentionOptions> attention_options(std::vector<std::string> const& 
         auto* const kv_heads = add_number(app, "--kv-heads", o.kv_heads, "KV heads of this rank");
         auto* const head_dim = add_number(app, "--head-dim", o.head_dim, "Width of a head");
         add_number(app, "--page", o.page, "Tokens per page of the cache");
+        add_number(app, "--most-tokens", o.most_tokens,
+                   "Prefill and backward of more tokens, batch x length, are left out");
         app.add_option("--model", model, "Heads of a model of the catalog, cut as --tp says")
             ->excludes(heads)
             ->excludes(kv_heads)

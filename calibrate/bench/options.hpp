@@ -36,7 +36,8 @@ struct AttentionOptions {
   std::int64_t heads = 32;
   std::int64_t kv_heads = 8;
   std::int64_t head_dim = 128;
-  std::int64_t page = 64;  // tokens per page of the decode cache
+  std::int64_t page = 64;             // tokens per page of the decode cache
+  std::int64_t most_tokens = 131072;  // batch x length of prefill and backward
 };
 
 struct MemoryOptions {

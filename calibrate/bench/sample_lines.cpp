@@ -25,8 +25,8 @@ std::string row_line(Measured const& m) {
   std::string shape;
   for (double const v : m.shape) shape += fmt::format("{}{:.0f}", shape.empty() ? "" : "x", v);
   double const spread = m.time.relative();
-  return fmt::format("{},{},{},{},{:.9g},{},,,,\n", m.operation, m.variant, m.dtype, shape,
-                     m.time.median.value, spread > 0 ? fmt::format("{:.3g}", spread) : "");
+  return fmt::format("{},{},{},{},{:.9g},{},,,{},\n", m.operation, m.variant, m.dtype, shape,
+                     m.time.median.value, spread > 0 ? fmt::format("{:.3g}", spread) : "", m.fabric);
 }
 
 std::string remark_line(std::string const& text) { return "# " + one_line(text) + "\n"; }

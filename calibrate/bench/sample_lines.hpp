@@ -23,6 +23,7 @@ struct Measured {
   std::string dtype;          // bf16, fp8, fp32
   std::vector<double> shape;  // whole numbers
   Spread time;                // of one execution
+  std::string fabric = "";    // catalog name, of a collective on several nodes
 };
 
 // Mark, "# key: value" lines (line breaks of a value become blanks) and the names of the columns.

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "calibrate/bench/collective_sizes.hpp"
 #include "calibrate/bench/options.hpp"
 #include "calibrate/bench/rotation.hpp"
 #include "calibrate/bench/sample_lines.hpp"
@@ -80,6 +81,22 @@ TEST(SampleLines, HeaderAndRows) {
   // Median 1.5 us, p90 - p10 = 0.8 us: 0.533 of it.
   EXPECT_EQ(row_line(spread), "copy,h2d,,1024,1.5e-06,0.533,,,,\n");
   EXPECT_EQ(remark_line("a\nb"), "# a b\n");
+}
+
+TEST(SampleLines, ARowOfSeveralNodesNamesItsFabric) {
+  Measured const m{"all_reduce", "", "bf16", {1048576, 16, 2}, spread_of({1e-3}), "ib-400g"};
+  EXPECT_EQ(row_line(m), "all_reduce,,bf16,1048576x16x2,0.001,,,,ib-400g,\n");
+}
+
+// ---- messages
+TEST(MessageElements, EveryRankHasTheSameWholeNumber) {
+  EXPECT_EQ(message_elements("all_reduce", 1001, 2, 8), 500);
+  EXPECT_EQ(message_elements("all_gather", 1001, 2, 8), 496);  // 62 for each of 8
+  EXPECT_EQ(message_elements("reduce_scatter", 1024, 2, 3), 510);
+  EXPECT_EQ(message_elements("all_to_all", 14, 2, 8), 0);
+  EXPECT_EQ(message_elements("send_recv", 14, 2, 8), 7);
+  EXPECT_EQ(doubled_sizes(1000, 4001), (std::vector<std::int64_t>{1000, 2000, 4000}));
+  EXPECT_EQ(doubled_sizes(8, 8), (std::vector<std::int64_t>{8}));
 }
 
 // ---- options

@@ -13,11 +13,11 @@
 #include <memory>
 #include <string>
 
+#include "calibrate/bench/device/arena.hpp"
 #include "calibrate/bench/device/device.hpp"
 #include "calibrate/bench/device/kernels.hpp"
 #include "calibrate/bench/device/program.hpp"
 #include "calibrate/bench/device/timer.hpp"
-#include "calibrate/bench/rotation.hpp"
 
 namespace rollcast {
 
@@ -29,7 +29,7 @@ inline void check(cublasStatus_t status, char const* call) {
 namespace {
 
 constexpr std::size_t kWorkspace = std::size_t{32} << 20;
-constexpr std::size_t kAlignment = 256;
+constexpr std::int64_t kBf16 = 2;          // bytes
 constexpr std::int64_t kFp8Multiple = 16;  // of every dimension: rows of fp8 are aligned to 16 bytes
 
 // A cuBLASLt object and the function that destroys it.
@@ -133,10 +133,6 @@ class Product {
   bool supported_ = false;
 };
 
-std::size_t aligned(std::int64_t bytes) {
-  return (static_cast<std::size_t>(bytes) + kAlignment - 1) / kAlignment * kAlignment;
-}
-
 std::string text_of(GemmShape const& s, std::string const& dtype) {
   return dtype + " " + std::to_string(s.m) + "x" + std::to_string(s.n) + "x" + std::to_string(s.k) + " " +
          std::string(name_of(s.pass));
@@ -152,59 +148,72 @@ std::string obstacle(GemmShape const& s, bool fp8, Device const& d) {
   return "";
 }
 
-void fill(std::byte* data, std::int64_t elements, bool fp8, std::uint64_t seed, cudaStream_t stream) {
+void fill(void* data, std::int64_t elements, bool fp8, std::uint64_t seed, cudaStream_t stream) {
   auto const count = static_cast<std::size_t>(elements);
   if (fp8) {
-    fill_fp8(reinterpret_cast<std::uint8_t*>(data), count, seed, stream);
+    fill_fp8(static_cast<std::uint8_t*>(data), count, seed, stream);
   } else {
-    fill_bf16(reinterpret_cast<std::uint16_t*>(data), count, seed, stream);
+    fill_bf16(static_cast<std::uint16_t*>(data), count, seed, stream);
   }
 }
 
-void bench(GemmOptions const& o) {
-  Device const device = open_device(o.run.device);
-  std::size_t const version = cublasLtGetVersion();
-  SampleWriter writer(o.run.output, header_of(device, o.run.gpu, "cublasLt " + std::to_string(version)));
-  Timer timer(device, o.run, writer);
-  Handle const handle(new_handle());
-  DeviceBuffer const workspace(kWorkspace);
-  DeviceBuffer const one(sizeof(float));
-  float const host_one = 1;
-  ROLLCAST_CHECK(cudaMemcpy(one.data(), &host_one, sizeof host_one, cudaMemcpyHostToDevice));
+class Bench {
+ public:
+  explicit Bench(GemmOptions const& o)
+      : device_(open_device(o.run.device)),
+        writer_(o.run.output,
+                header_of(device_, o.run.gpu, "cublasLt " + std::to_string(cublasLtGetVersion()))),
+        timer_(device_, o.run, writer_),
+        handle_(new_handle()),
+        workspace_(kWorkspace),
+        one_(sizeof(float)) {
+    float const one = 1;
+    ROLLCAST_CHECK(cudaMemcpy(one_.data(), &one, sizeof one, cudaMemcpyHostToDevice));
+  }
 
-  for (std::string const& dtype : o.dtypes) {
+  // Writes a row, or a remark that says why there is none.
+  void run(GemmShape const& s, std::string const& dtype) {
     bool const fp8 = dtype == "fp8";
-    std::int64_t const element = fp8 ? 1 : 2;
-    for (GemmShape const& s : o.shapes) {
-      std::string why = obstacle(s, fp8, device);
-      std::size_t const w = aligned(s.n * s.k * element);
-      std::size_t const x = aligned(s.m * s.k * element);
-      std::size_t const set = w + x + aligned(s.m * s.n * 2);
-      int const sets = rotating_sets(bytes(static_cast<double>(set)), device.l2, free_memory());
-      if (why.empty() && sets == 0) why = "does not fit into memory";
-      if (!why.empty()) {
-        writer.remark("left out, " + why + ": " + text_of(s, dtype));
-        continue;
-      }
-      Product const product(handle, s, fp8, one.floats());
-      if (!product.supported()) {
-        writer.remark("left out, cuBLASLt has no kernel: " + text_of(s, dtype));
-        continue;
-      }
-      DeviceBuffer const memory(set * static_cast<std::size_t>(sets));
-      for (int i = 0; i < sets; ++i) {
-        std::byte* const at = memory.data() + static_cast<std::size_t>(i) * set;
-        fill(at, s.n * s.k, fp8, 2 * static_cast<std::uint64_t>(i), timer.stream());
-        fill(at + w, s.m * s.k, fp8, 2 * static_cast<std::uint64_t>(i) + 1, timer.stream());
-      }
-      timer.synchronize();
-      std::string const variant = s.pass == GemmPass::forward ? "" : std::string(name_of(s.pass));
-      timer.measure({"gemm", variant, dtype, {double(s.m), double(s.n), double(s.k)}, {}}, sets,
-                    Enqueue::graph, [&](cudaStream_t stream, int i) {
-                      std::byte* const at = memory.data() + static_cast<std::size_t>(i) * set;
-                      product.enqueue(at, at + w, at + w + x, workspace.data(), stream);
-                    });
+    std::string const why = obstacle(s, fp8, device_);
+    if (!why.empty()) return leave_out(why, s, dtype);
+    Product const product(handle_, s, fp8, one_.floats());
+    if (!product.supported()) return leave_out("cuBLASLt has no kernel", s, dtype);
+    std::int64_t const element = fp8 ? 1 : kBf16;
+    auto const bytes_of = [](std::int64_t n) { return static_cast<std::size_t>(n); };
+    Arena const arena(
+        {bytes_of(s.n * s.k * element), bytes_of(s.m * s.k * element), bytes_of(s.m * s.n * kBf16)}, device_);
+    if (arena.sets() == 0) return leave_out("does not fit into memory", s, dtype);
+    for (int i = 0; i < arena.sets(); ++i) {
+      auto const seed = 2 * static_cast<std::uint64_t>(i);
+      fill(arena.at(i, 0), s.n * s.k, fp8, seed, timer_.stream());
+      fill(arena.at(i, 1), s.m * s.k, fp8, seed + 1, timer_.stream());
     }
+    timer_.synchronize();
+    std::string const variant = s.pass == GemmPass::forward ? "" : std::string(name_of(s.pass));
+    timer_.measure({"gemm", variant, dtype, {double(s.m), double(s.n), double(s.k)}, {}}, arena.sets(),
+                   Enqueue::graph, [&](cudaStream_t stream, int i) {
+                     product.enqueue(arena.at(i, 0), arena.at(i, 1), arena.at(i, 2), workspace_.data(),
+                                     stream);
+                   });
+  }
+
+ private:
+  void leave_out(std::string const& why, GemmShape const& s, std::string const& dtype) {
+    writer_.remark("left out, " + why + ": " + text_of(s, dtype));
+  }
+
+  Device device_;
+  SampleWriter writer_;
+  Timer timer_;
+  Handle handle_;
+  DeviceBuffer workspace_;
+  DeviceBuffer one_;
+};
+
+void bench(GemmOptions const& o) {
+  Bench b(o);
+  for (std::string const& dtype : o.dtypes) {
+    for (GemmShape const& s : o.shapes) b.run(s, dtype);
   }
 }
 

@@ -3,47 +3,17 @@
 #include <cmath>
 #include <vector>
 
+#include "calibrate/bench/device/arena.hpp"
 #include "calibrate/bench/device/device.hpp"
 #include "calibrate/bench/device/kernels.hpp"
 #include "calibrate/bench/device/program.hpp"
 #include "calibrate/bench/device/timer.hpp"
-#include "calibrate/bench/rotation.hpp"
 
 namespace rollcast {
 namespace {
 
-constexpr std::size_t kAlignment = 256;
 constexpr std::size_t kBf16 = 2;
 constexpr std::size_t kFp32 = 4;
-
-// Buffers of one set, cut out of one allocation for all sets.
-class Arena {
- public:
-  // sizes: bytes of the buffers of a set.
-  Arena(std::vector<std::size_t> const& sizes, Device const& device) {
-    for (std::size_t const size : sizes) {
-      offsets_.push_back(set_);
-      set_ += (size + kAlignment - 1) / kAlignment * kAlignment;
-    }
-    sets_ = rotating_sets(bytes(static_cast<double>(set_)), device.l2, free_memory());
-    if (sets_ > 0) memory_ = DeviceBuffer(set_ * static_cast<std::size_t>(sets_));
-  }
-
-  int sets() const { return sets_; }
-  void* at(int set, std::size_t buffer) const {
-    return memory_.data() + static_cast<std::size_t>(set) * set_ + offsets_[buffer];
-  }
-  std::uint16_t* bf16(int set, std::size_t buffer) const {
-    return static_cast<std::uint16_t*>(at(set, buffer));
-  }
-  float* fp32(int set, std::size_t buffer) const { return static_cast<float*>(at(set, buffer)); }
-
- private:
-  std::vector<std::size_t> offsets_;
-  std::size_t set_ = 0;
-  int sets_ = 0;
-  DeviceBuffer memory_;
-};
 
 struct Bench {
   Device const& device;
