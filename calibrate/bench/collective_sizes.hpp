@@ -13,6 +13,9 @@ namespace rollcast {
 std::int64_t message_elements(std::string const& operation, std::int64_t bytes, std::int64_t element,
                               int ranks);
 
+// GPUs of a node whose collectives are timed one after the other: 2, 4, 8, ... and all `gpus`. {1} for one.
+std::vector<std::int64_t> team_sizes(std::int64_t gpus);
+
 // smallest, then each twice the one before, up to largest.
 std::vector<std::int64_t> doubled_sizes(std::int64_t smallest, std::int64_t largest);
 

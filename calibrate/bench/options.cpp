@@ -7,6 +7,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "calibrate/import/gpu_names.hpp"
 #include "models/catalog/catalog.hpp"
 
 namespace rollcast {
@@ -75,6 +76,14 @@ std::string contents_of(std::string const& file) {
   return text.str();
 }
 
+// Readers of the samples file want a name that they know.
+void check_gpu(std::string const& name) {
+  if (!name.empty() && gpu_named_in(name).empty()) {
+    throw BadInput("--gpu: the catalog has no '" + shown(name) +
+                   "'; 'rollcast catalog list gpus' shows the names");
+  }
+}
+
 // Runs the parser that `describe` fills, then `finish` on what it read.
 template <class Options, class Describe, class Finish>
 ReadOptions<Options> read(char const* name, char const* what, std::vector<std::string> const& arguments,
@@ -88,6 +97,7 @@ ReadOptions<Options> read(char const* name, char const* what, std::vector<std::s
     // CLI11 takes them from the back.
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
     result.options.run.duration = Seconds(seconds);
+    check_gpu(result.options.run.gpu);
     finish(result.options);
   } catch (CLI::CallForHelp const&) {
     result.exit_code = 0;
@@ -100,6 +110,14 @@ ReadOptions<Options> read(char const* name, char const* what, std::vector<std::s
     result.text = std::string(name) + ": " + e.what() + "\n";
   }
   return result;
+}
+
+// Eight bf16 numbers are read at once: engines pad a vocabulary that does not divide.
+constexpr std::int64_t kVector = 8;
+
+std::int64_t cut_width(std::int64_t width, std::int64_t ranks) {
+  std::int64_t const part = (width + ranks - 1) / ranks;
+  return (part + kVector - 1) / kVector * kVector;
 }
 
 // Query heads must be whole groups of the KV heads.
@@ -184,6 +202,7 @@ ReadOptions<AttentionOptions> attention_options(std::vector<std::string> const& 
 
 ReadOptions<MemoryOptions> memory_options(std::vector<std::string> const& arguments) {
   std::string model;
+  std::int64_t tp = 1;
   return read<MemoryOptions>(
       "rollcast_bench_memory", "Times kernels that only move bytes", arguments,
       [&](CLI::App& app, MemoryOptions& o) {
@@ -196,24 +215,24 @@ ReadOptions<MemoryOptions> memory_options(std::vector<std::string> const& argume
         add_number(app, "--kv-heads", o.kv_heads, "KV heads of rope");
         add_number(app, "--head-dim", o.head_dim, "Width of a head of rope");
         add_number(app, "--vocab", o.vocab, "Width of log_softmax");
-        app.add_option("--model", model, "Widths of a model of the catalog");
+        app.add_option("--model", model, "Widths of a model of the catalog, cut as --tp says");
+        app.add_option("--tp", tp, "Tensor-parallel ranks")->check(CLI::Range(1, 4096));
       },
       [&](MemoryOptions& o) {
         if (!model.empty()) {
           Architecture const& a = architecture_of(model);
           o.hidden = a.hidden;
-          o.intermediate = a.intermediate > 0 ? a.intermediate : a.moe->expert_intermediate;
-          o.heads = a.heads;
-          o.kv_heads = std::max(1, a.kv_heads);
+          o.intermediate = cut_width(a.intermediate > 0 ? a.intermediate : a.moe->expert_intermediate, tp);
+          o.heads = (a.heads + tp - 1) / tp;
+          o.kv_heads = std::max<std::int64_t>(1, a.kv_heads / tp);
           o.head_dim = a.head_dim;
-          o.vocab = a.vocab;
+          o.vocab = cut_width(a.vocab, tp);
         }
-        // The kernels read eight bf16 numbers at once.
         for (auto const& [name, width] : {std::pair{"--hidden", o.hidden},
                                           {"--intermediate", o.intermediate},
                                           {"--head-dim", o.head_dim / 2},
                                           {"--vocab", o.vocab}}) {
-          if (width < 8 || width % 8 != 0) {
+          if (width < kVector || width % kVector != 0) {
             throw BadInput(std::string(name) + " must be a multiple of " +
                            (std::string_view(name) == "--head-dim" ? "16" : "8"));
           }
@@ -252,10 +271,17 @@ ReadOptions<NcclOptions> nccl_options(std::vector<std::string> const& arguments)
             ->check(CLI::Range(std::int64_t{4}, kMostBytes));
         app.add_option("--largest", o.largest, "Bytes of the last one; each is twice the one before")
             ->check(CLI::Range(std::int64_t{4}, kMostBytes));
+        add_numbers(app, "--gpus", o.gpus,
+                    "GPUs of each process, one round for each number (default: 2, 4, 8, ... and all; under "
+                    "MPI: all)");
         app.add_option("--fabric", o.fabric, "Catalog name of the network, for rows of several nodes");
       },
       [](NcclOptions& o) {
         if (o.smallest > o.largest) throw BadInput("--smallest is larger than --largest");
+        if (!o.fabric.empty() && find_fabric(builtin_catalog(), o.fabric) == nullptr) {
+          throw BadInput("--fabric: the catalog has no '" + shown(o.fabric) +
+                         "'; 'rollcast catalog list fabrics' shows the names");
+        }
       });
 }
 

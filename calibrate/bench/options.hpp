@@ -69,7 +69,8 @@ struct NcclOptions {
                                          "broadcast",  "all_to_all", "send_recv"};
   std::int64_t smallest = 1024;  // bytes, doubled up to largest
   std::int64_t largest = 1073741824;
-  std::string fabric;  // catalog name, of several nodes
+  std::vector<std::int64_t> gpus;  // of each process, one round for each number; empty: team_sizes()
+  std::string fabric;              // catalog name, of several nodes
 };
 
 // exit_code >= 0: print `text` (help to standard output where it is 0, else to standard error) and leave.

@@ -13,6 +13,16 @@ std::string one_line(std::string text) {
   return text;
 }
 
+std::string cell(std::string const& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (char const c : one_line(text)) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
 }  // namespace
 
 std::string header_lines(std::vector<std::pair<std::string, std::string>> const& header) {
@@ -25,8 +35,9 @@ std::string row_line(Measured const& m) {
   std::string shape;
   for (double const v : m.shape) shape += fmt::format("{}{:.0f}", shape.empty() ? "" : "x", v);
   double const spread = m.time.relative();
-  return fmt::format("{},{},{},{},{:.9g},{},,,{},\n", m.operation, m.variant, m.dtype, shape,
-                     m.time.median.value, spread > 0 ? fmt::format("{:.3g}", spread) : "", m.fabric);
+  return fmt::format("{},{},{},{},{:.9g},{},,{},{},{}\n", m.operation, m.variant, m.dtype, shape,
+                     m.time.median.value, spread > 0 ? fmt::format("{:.3g}", spread) : "", cell(m.version),
+                     cell(m.fabric), cell(m.source));
 }
 
 std::string remark_line(std::string const& text) { return "# " + one_line(text) + "\n"; }

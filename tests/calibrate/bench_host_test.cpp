@@ -77,9 +77,13 @@ TEST(SampleLines, HeaderAndRows) {
             "operation,variant,dtype,shape,seconds,spread,gpu,version,fabric,source\n");
   Measured const m{"gemm", "wgrad", "bf16", {4096, 14336, 2147483647}, spread_of({1e-6, 1e-6, 1e-6})};
   EXPECT_EQ(row_line(m), "gemm,wgrad,bf16,4096x14336x2147483647,1e-06,,,,,\n");
-  Measured const spread{"copy", "h2d", "", {1024}, spread_of({2e-6, 1e-6})};
+  Measured spread{"copy", "h2d", "", {1024}, spread_of({2e-6, 1e-6})};
   // Median 1.5 us, p90 - p10 = 0.8 us: 0.533 of it.
   EXPECT_EQ(row_line(spread), "copy,h2d,,1024,1.5e-06,0.533,,,,\n");
+  spread.version = "cuda 13.0, \"x\"";
+  spread.source = "rollcast_bench_copy";
+  EXPECT_EQ(row_line(spread),
+            "copy,h2d,,1024,1.5e-06,0.533,,\"cuda 13.0, \"\"x\"\"\",,rollcast_bench_copy\n");
   EXPECT_EQ(remark_line("a\nb"), "# a b\n");
 }
 

@@ -82,7 +82,8 @@ class Bench {
   explicit Bench(AttentionOptions const& o)
       : options_(o),
         device_(open_device(o.run.device)),
-        writer_(o.run.output, header_of(device_, o.run.gpu, "cudnn " + std::to_string(cudnnGetVersion()))),
+        writer_(o.run.output, header_of(device_, "rollcast_bench_attention", o.run.gpu,
+                                        "cudnn " + std::to_string(cudnnGetVersion()))),
         timer_(device_, o.run, writer_),
         cudnn_(timer_.stream()),
         properties_(cudnn_device(o.run.device)) {}
@@ -157,6 +158,7 @@ class Bench {
                                          {kValueGradient, kv},
                                          {kSoftmaxSum, row},
                                          {kQueryGradient32, 2 * q}};
+    std::size_t const sums = buffers.size() - 1;
     Built const forward(prefill_graph(s, true), properties_);
     Built const gradients(backward_graph(s), properties_);
     Arena const arena(sizes_of(buffers), device_);
@@ -165,12 +167,16 @@ class Bench {
     // Output and statistics of a true forward: the probabilities are computed again from them.
     for (CudnnDescriptor const& pack : forward.packs(arena, buffers)) cudnn_.execute(forward.plan(), pack);
     timer_.synchronize();
-    measure({"attention_backward",
-             "backward",
-             "bf16",
-             {double(s.batch), double(s.length), double(s.heads), double(s.kv_heads), double(s.head_dim)},
-             {}},
-            gradients, gradients.packs(arena, buffers));
+    measure(
+        {"attention_backward",
+         "backward",
+         "bf16",
+         {double(s.batch), double(s.length), double(s.heads), double(s.kv_heads), double(s.head_dim)},
+         {}},
+        gradients, gradients.packs(arena, buffers), [&](cudaStream_t stream, int set) {
+          // The kernel adds to it, so that every backward begins with zeros: part of its time.
+          ROLLCAST_CHECK(cudaMemsetAsync(arena.at(set, sums), 0, static_cast<std::size_t>(2 * q), stream));
+        });
   }
 
   // Runs `kind`, or says in a remark that cuDNN cannot.
@@ -202,8 +208,12 @@ class Bench {
     timer_.synchronize();
   }
 
-  void measure(Measured const& row, Built const& built, std::vector<CudnnDescriptor> const& packs) {
-    timer_.measure(row, static_cast<int>(packs.size()), Enqueue::graph, [&](cudaStream_t, int set) {
+  // `before`: what an execution needs on the stream first.
+  void measure(
+      Measured const& row, Built const& built, std::vector<CudnnDescriptor> const& packs,
+      Launch const& before = [](cudaStream_t, int) {}) {
+    timer_.measure(row, static_cast<int>(packs.size()), Enqueue::graph, [&](cudaStream_t stream, int set) {
+      before(stream, set);
       cudnn_.execute(built.plan(), packs[static_cast<std::size_t>(set)]);
     });
   }

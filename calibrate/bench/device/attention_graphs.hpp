@@ -35,7 +35,7 @@ enum AttentionTensor : std::int64_t {
   kKeyGradient,  // as kKey
   kValueGradient,
   kSoftmaxSum,       // [batch, heads, length] fp32, scratch of backward
-  kQueryGradient32,  // [batch, heads, length, head_dim] fp32, scratch of backward
+  kQueryGradient32,  // [batch, heads, length, head_dim] fp32, sums of backward: zero before each
 };
 
 CudnnGraph prefill_graph(AttentionShape const& s, bool with_stats);

@@ -28,6 +28,8 @@ class Nvml {
     ready_ = init != nullptr && init() == kSuccess;
   }
   ~Nvml() {
+    auto const shut_down = function<int (*)()>("nvmlShutdown");
+    if (ready_ && shut_down != nullptr) shut_down();
     if (library_ != nullptr) dlclose(library_);
   }
   Nvml(Nvml const&) = delete;
@@ -169,12 +171,13 @@ DriverState driver_state(Device const& d) {
   return {nvml.release(), nvml.clock(d.pci_bus, Nvml::kSmClock), nvml.clock(d.pci_bus, Nvml::kMemoryClock)};
 }
 
-std::vector<std::pair<std::string, std::string>> header_of(Device const& d, std::string const& name,
+std::vector<std::pair<std::string, std::string>> header_of(Device const& d, std::string const& program,
+                                                           std::string const& gpu,
                                                            std::string const& libraries) {
   DriverState const state = driver_state(d);
   std::time_t const now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
   return {
-      {"gpu", name.empty() ? d.name : name},
+      {"gpu", gpu.empty() ? d.name : gpu},
       {"device", fmt::format("{}, compute {}.{}, {} SMs, {:.2f} GiB, L2 {:.0f} MiB", d.name, d.major, d.minor,
                              d.sms, d.memory / GiB(1), d.l2 / MiB(1))},
       {"clocks",
@@ -182,6 +185,7 @@ std::vector<std::pair<std::string, std::string>> header_of(Device const& d, std:
                    d.memory_clock_khz / 1000, state.sm_mhz > 0 ? std::to_string(state.sm_mhz) : "unknown")},
       {"driver", state.release.empty() ? "CUDA " + version_text(d.driver) : state.release},
       {"versions", "cuda " + version_text(d.runtime) + (libraries.empty() ? "" : ", " + libraries)},
+      {"program", program},
       {"date", fmt::format("{:%Y-%m-%d}", fmt::gmtime(now))},
   };
 }

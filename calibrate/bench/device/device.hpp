@@ -126,8 +126,10 @@ struct DriverState {
 };
 DriverState driver_state(Device const& d);
 
-// "gpu", "driver", "versions", "clocks", "date" of the samples file; `libraries` is added to the versions.
-std::vector<std::pair<std::string, std::string>> header_of(Device const& d, std::string const& name,
+// "gpu" (`gpu`, else the driver's name), "device", "clocks", "driver", "versions", "program", "date" of the
+// samples file; `libraries` is added to the versions.
+std::vector<std::pair<std::string, std::string>> header_of(Device const& d, std::string const& program,
+                                                           std::string const& gpu,
                                                            std::string const& libraries);
 
 }  // namespace rollcast

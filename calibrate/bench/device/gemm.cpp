@@ -161,8 +161,8 @@ class Bench {
  public:
   explicit Bench(GemmOptions const& o)
       : device_(open_device(o.run.device)),
-        writer_(o.run.output,
-                header_of(device_, o.run.gpu, "cublasLt " + std::to_string(cublasLtGetVersion()))),
+        writer_(o.run.output, header_of(device_, "rollcast_bench_gemm", o.run.gpu,
+                                        "cublasLt " + std::to_string(cublasLtGetVersion()))),
         timer_(device_, o.run, writer_),
         handle_(new_handle()),
         workspace_(kWorkspace),

@@ -52,7 +52,7 @@ Times timed(RunOptions const& o, Stream const& stream, Body body) {
 
 void bench(LaunchOptions const& o) {
   Device const device = open_device(o.run.device);
-  SampleWriter writer(o.run.output, header_of(device, o.run.gpu, ""));
+  SampleWriter writer(o.run.output, header_of(device, "rollcast_bench_launch", o.run.gpu, ""));
   Stream const stream;
   std::string const mode = o.run.sustained ? "_sustained" : "";
   for (std::int64_t const kernels : o.kernels) {

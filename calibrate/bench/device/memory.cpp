@@ -150,7 +150,7 @@ void adam_step(Bench& b, MemoryOptions const& o, int tokens) {
 
 void bench(MemoryOptions const& o) {
   Device const device = open_device(o.run.device);
-  SampleWriter writer(o.run.output, header_of(device, o.run.gpu, ""));
+  SampleWriter writer(o.run.output, header_of(device, "rollcast_bench_memory", o.run.gpu, ""));
   Timer timer(device, o.run, writer);
   Bench b{device, timer, writer};
   struct Kernel {

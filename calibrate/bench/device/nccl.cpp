@@ -1,5 +1,6 @@
 // rollcast_bench_nccl: NCCL's collectives over every GPU of the node, or of all nodes when started by MPI and
-// built with it. One thread per GPU. bf16, out of place; the time is that of the slowest rank.
+// built with it. One thread per GPU of a process: a process alone takes every GPU of its node, several on a
+// node share them. bf16, out of place; the time is that of the slowest rank.
 //
 // Sizes as models/prices.hpp counts them: all_reduce, broadcast and send_recv the buffer; all_gather and
 // reduce_scatter the total over ranks; all_to_all the buffer of one rank. send_recv: every rank sends to the
@@ -101,7 +102,7 @@ class Rank {
     }
     if (team_.writer == nullptr || local_ != 0) return;
     team_.writer->row({operation,
-                       o.sustained ? "sustained" : "",
+                       o.sustained ? "nccl_sustained" : "nccl",
                        "bf16",
                        {double(elements * kElement), double(team_.ranks), double(team_.processes.nodes())},
                        spread_of(times),
@@ -183,38 +184,48 @@ std::string nccl_version() {
 
 Processes const* world = nullptr;  // of main; the body of a program takes options alone
 
-void bench(NcclOptions const& o) {
+// GPUs for this process. Every process finds out what all of them have, so that all leave alike where one has
+// none: NoDevice.
+int devices_of(Processes const& processes) {
+  int devices = 0;
+  std::string reason;
+  try {
+    devices = device_count();
+  } catch (NoDevice const& e) {
+    reason = e.what();
+  }
+  int const without = processes.sum(devices == 0 ? 1 : 0);
+  if (without > 0 && !reason.empty() && without == processes.size()) throw NoDevice(reason);
+  if (without > 0) {
+    throw NoDevice("no CUDA device for " + std::to_string(without) + " of " +
+                   std::to_string(processes.size()) + " processes");
+  }
+  int const share = devices / processes.local_size();
+  if (processes.sum(share == 0 ? 1 : 0) > 0) throw NoDevice("more processes on a node than CUDA devices");
+  return share;
+}
+
+// One round with `local` GPUs of this process.
+void run_team(NcclOptions const& o, int local, SampleWriter* writer) {
   Processes const& processes = *world;
-  int const devices = device_count();
-  int const local = devices / processes.local_size();
-  if (local < 1) throw std::runtime_error("more processes on a node than GPUs");
-  int const ranks = processes.sum(local);
-  if (ranks < 2) throw std::runtime_error("collectives need at least two GPUs");
   Team team{o,
             processes,
             {},
             processes.sum_before(local),
             local,
-            ranks,
+            processes.sum(local),
             std::barrier<>(local),
             std::vector<double>(static_cast<std::size_t>(local)),
             0,
-            nullptr};
+            writer};
   if (processes.rank() == 0) ROLLCAST_CHECK(ncclGetUniqueId(&team.id));
   processes.broadcast(&team.id, sizeof team.id);
-  std::unique_ptr<SampleWriter> writer;
-  if (processes.rank() == 0) {
-    auto header = header_of(open_device(0), o.run.gpu, nccl_version());
-    header.emplace_back("ranks",
-                        std::to_string(ranks) + " on " + std::to_string(processes.nodes()) + " nodes");
-    writer = std::make_unique<SampleWriter>(o.run.output, header);
-    team.writer = writer.get();
-  }
+  int const first_device = processes.local_rank() * (device_count() / processes.local_size());
   std::vector<std::thread> threads;
   for (int i = 0; i < local; ++i) {
     threads.emplace_back([&, i] {
       try {
-        Rank(team, i, processes.local_rank() * local + i).run();
+        Rank(team, i, first_device + i).run();
       } catch (std::exception const& e) {
         // The other ranks wait in a collective for this one and can only be ended from outside.
         std::fprintf(stderr, "rollcast_bench_nccl: rank %d: %s\n", team.first + i, e.what());
@@ -226,13 +237,41 @@ void bench(NcclOptions const& o) {
   for (std::thread& t : threads) t.join();
 }
 
+void bench(NcclOptions const& o) {
+  Processes const& processes = *world;
+  int const share = devices_of(processes);
+  std::vector<std::int64_t> teams = o.gpus;
+  if (teams.empty()) teams = processes.size() == 1 ? team_sizes(share) : std::vector<std::int64_t>{share};
+  for (std::int64_t const local : teams) {
+    if (processes.sum(local > share ? 1 : 0) == 0) continue;
+    throw NoDevice("no CUDA devices for --gpus " + std::to_string(local) + ": a process has " +
+                   std::to_string(share));
+  }
+  std::unique_ptr<SampleWriter> writer;
+  if (processes.rank() == 0) {
+    auto header = header_of(open_device(0), "rollcast_bench_nccl", o.run.gpu, nccl_version());
+    header.emplace_back("nodes", std::to_string(processes.nodes()));
+    writer = std::make_unique<SampleWriter>(o.run.output, header);
+  }
+  for (std::int64_t const local : teams) {
+    if (processes.sum(static_cast<int>(local)) > 1) {
+      run_team(o, static_cast<int>(local), writer.get());
+    } else if (writer) {
+      writer->remark("no rows of one GPU: collectives need two");
+    }
+  }
+}
+
 }  // namespace
 }  // namespace rollcast
 
 int main(int argc, char** argv) {
+  constexpr int kBadInput = 2;  // every process has found out the same
   rollcast::Processes const processes(&argc, &argv);
   rollcast::world = &processes;
-  int const exit_code = rollcast::run_program(argc, argv, rollcast::nccl_options, rollcast::bench);
-  if (exit_code != 0) processes.abort(exit_code);  // the others may wait for this one
+  int const exit_code =
+      rollcast::run_program(argc, argv, rollcast::nccl_options, rollcast::bench, processes.rank() == 0);
+  if (exit_code != 0 && exit_code != kBadInput)
+    processes.abort(exit_code);  // the others may wait for this one
   return exit_code;
 }

@@ -51,28 +51,25 @@ void Timer::measure(Measured row, int sets, Enqueue enqueue, Launch const& launc
   synchronize();
 
   row.time = spread_of(options_.sustained ? sustained(sample, launches) : burst(sample, launches));
-  if (options_.sustained) {
-    unsigned const mhz = driver_state(device_).sm_mhz;
-    if (mhz > 0) writer_.remark("SM clock at the end of the next row: " + std::to_string(mhz) + " MHz");
-    row.variant += row.variant.empty() ? "sustained" : "_sustained";
-  }
+  if (options_.sustained) row.variant += row.variant.empty() ? "sustained" : "_sustained";
   writer_.row(row);
 }
 
-std::vector<double> Timer::burst(std::function<void()> const& sample, int launches) const {
+std::vector<double> Timer::burst(std::function<void()> const& sample, int launches) {
   std::vector<Pair> pairs(static_cast<std::size_t>(options_.repeats));
   for (Pair const& p : pairs) {
     p.start.record(stream());
     sample();
     p.stop.record(stream());
   }
+  note_clocks();
   synchronize();
   std::vector<double> times;
   for (Pair const& p : pairs) times.push_back(time_between(p.start, p.stop).value / launches);
   return times;
 }
 
-std::vector<double> Timer::sustained(std::function<void()> const& sample, int launches) const {
+std::vector<double> Timer::sustained(std::function<void()> const& sample, int launches) {
   using Clock = std::chrono::steady_clock;
   std::vector<Pair> ring(kAhead);
   std::vector<double> settled;
@@ -91,8 +88,17 @@ std::vector<double> Timer::sustained(std::function<void()> const& sample, int la
     sample();
     p.stop.record(stream());
   }
+  note_clocks();
   synchronize();
   return settled;
+}
+
+// While work is still enqueued: a clock falls when the GPU waits.
+void Timer::note_clocks() {
+  DriverState const state = driver_state(device_);
+  if (state.sm_mhz == 0) return;
+  writer_.note("SM " + std::to_string(state.sm_mhz) + " MHz, memory " + std::to_string(state.memory_mhz) +
+               " MHz");
 }
 
 }  // namespace rollcast

@@ -24,18 +24,19 @@ class Timer {
   Timer(Device const& device, RunOptions const& options, SampleWriter& writer);
 
   // Warms up, times and writes the row (time is filled in; a sustained run adds "sustained" to the variant).
-  // A sample is the time between two events around whole rounds over the sets, at least 2 ms of launches,
-  // divided by their number. Burst: options.repeats samples, all enqueued before the first is read, so that
-  // the GPU never waits for the host. Sustained: samples follow each other for options.duration, those of
-  // the second half count, and the clock at the end is written as a remark.
+  // A sample is the time between two events around whole rounds over the sets, about 2 ms of launches and at
+  // most 512, divided by their number. Burst: options.repeats samples, all enqueued before the first is read,
+  // so that the GPU never waits for the host. Sustained: samples follow each other for options.duration,
+  // those of the second half count. A note before the row tells the clocks while it ran.
   void measure(Measured row, int sets, Enqueue enqueue, Launch const& launch);
 
   cudaStream_t stream() const { return stream_.get(); }
   void synchronize() const { stream_.synchronize(); }
 
  private:
-  std::vector<double> burst(std::function<void()> const& sample, int launches) const;
-  std::vector<double> sustained(std::function<void()> const& sample, int launches) const;
+  std::vector<double> burst(std::function<void()> const& sample, int launches);
+  std::vector<double> sustained(std::function<void()> const& sample, int launches);
+  void note_clocks();
 
   Device const& device_;
   RunOptions const& options_;
