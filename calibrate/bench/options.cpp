@@ -6,6 +6,7 @@
 #include <memory>
 #include <sstream>
 #include <stdexcept>
+#include <type_traits>
 
 #include "calibrate/import/gpu_names.hpp"
 #include "models/catalog/catalog.hpp"
@@ -25,7 +26,6 @@ struct BadInput : std::runtime_error {
 void add_run_options(CLI::App& app, RunOptions& o, double& seconds) {
   app.add_option("--output", o.output, "Samples file to write (default: standard output)");
   app.add_option("--gpu", o.gpu, "Name of the GPU in the samples file (default: the driver's)");
-  app.add_option("--device", o.device, "CUDA device number")->check(CLI::Range(0, 1023));
   app.add_option("--warmup", o.warmup, "Launches before the clock starts")->check(CLI::Range(1, 100000));
   app.add_option("--repeats", o.repeats, "Timed samples per row")->check(CLI::Range(3, 100000));
   app.add_flag("--sustained", o.sustained,
@@ -92,6 +92,9 @@ ReadOptions<Options> read(char const* name, char const* what, std::vector<std::s
   CLI::App app(what, name);
   double seconds = 0;
   add_run_options(app, result.options.run, seconds);
+  if constexpr (!std::is_same_v<Options, NcclOptions>) {  // that takes several
+    app.add_option("--device", result.options.run.device, "CUDA device number")->check(CLI::Range(0, 1023));
+  }
   describe(app, result.options);
   try {
     // CLI11 takes them from the back.

@@ -1,6 +1,6 @@
 // rollcast calibrate import DIR|FILE... --out samples.csv
 // rollcast calibrate check --samples DIR [--json F]
-// rollcast calibrate bench
+// rollcast calibrate bench: calibrate_bench.cpp
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -17,6 +17,7 @@
 #include "calibrate/sample_file.hpp"
 #include "models/catalog/catalog.hpp"
 #include "reports/calibrate_report.hpp"
+#include "reports/commands/calibrate_bench.hpp"
 #include "reports/commands/commands.hpp"
 #include "reports/commands/option_checks.hpp"
 #include "reports/commands/scenario_input.hpp"
@@ -138,14 +139,6 @@ int check_profile(CheckArguments const& a) {
   return read.imported.problems.empty() ? 0 : kBadInput;
 }
 
-int bench() {
-  print_error(
-      "the benchmarks are programs of their own, built where a CUDA compiler is found; run them on the GPU "
-      "to be "
-      "measured and give their output to 'rollcast calibrate fit --samples'");
-  return kBadInput;
-}
-
 }  // namespace
 
 void add_calibrate_command(CLI::App& app, int& exit_code) {
@@ -184,8 +177,7 @@ add_hints(*check, ck->hints);
 check->footer("Exit code 1: the profile holds rows that are held out.");
 check->callback([ck, &exit_code] { exit_code = check_profile(*ck); });
 
-CLI::App* const benchmarks = calibrate->add_subcommand("bench", "How to measure on your own GPUs");
-benchmarks->callback([&exit_code] { exit_code = bench(); });
+add_bench_command(*calibrate, exit_code);
 }  // namespace rollcast
 
 }  // namespace rollcast

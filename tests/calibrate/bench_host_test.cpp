@@ -11,6 +11,8 @@
 #include "calibrate/bench/rotation.hpp"
 #include "calibrate/bench/sample_lines.hpp"
 #include "calibrate/bench/statistics.hpp"
+#include "calibrate/import/folder.hpp"
+#include "calibrate/import/gpu_names.hpp"
 
 namespace rollcast {
 namespace {
@@ -92,6 +94,81 @@ TEST(SampleLines, ARowOfSeveralNodesNamesItsFabric) {
   EXPECT_EQ(row_line(m), "all_reduce,,bf16,1048576x16x2,0.001,,,,ib-400g,\n");
 }
 
+// What the programs write, as one file.
+std::string written(std::vector<Measured> const& rows) {
+  std::string text = header_lines({{"gpu", "NVIDIA H100 80GB HBM3"},
+                                   {"device", "NVIDIA H100 80GB HBM3, compute 9.0"},
+                                   {"versions", "cuda 13.0, cublasLt 130000"}});
+  for (Measured const& m : rows) {
+    text += remark_line("SM 1980 MHz, memory 2619 MHz");
+    text += row_line(m);
+  }
+  return text;
+}
+
+// One row of every operation that a program measures, with the dimensions that sample.hpp names.
+TEST(SampleLines, TheReaderTakesARowOfEveryProgram) {
+  Spread const time = spread_of({1e-6, 1.1e-6, 1.2e-6});
+  std::string const version = "cuda 13.0, cublasLt 130000";
+  std::vector<Measured> rows = {
+      {"gemm", "", "bf16", {64, 4096, 2048}, time},
+      {"gemm", "wgrad", "fp8", {4096, 2048, 64}, time},
+      {"gemm", "sustained", "bf16", {64, 4096, 2048}, time},
+      {"attention_prefill", "", "bf16", {8, 1024, 0, 32, 8, 128}, time},
+      {"attention_decode", "", "bf16", {8, 1024, 32, 8, 128}, time},
+      {"attention_backward", "backward", "bf16", {8, 1024, 32, 8, 128}, time},
+      {"copy", "h2d", "", {4096}, time},
+      {"copy", "peer staged", "", {4096}, time},
+      {"launch", "enqueue", "", {100}, time},
+      {"launch", "graph", "", {100}, time},
+      {"all_reduce", "nccl", "bf16", {1048576, 16, 2}, time, "ib-ndr-400g-x8"},
+  };
+  for (char const* kernel : {"norm", "activation", "rope", "add", "log_softmax", "adam"}) {
+    rows.push_back({"memory_pass", kernel, "bf16", {64, 4096}, time});
+  }
+  for (char const* operation :
+       {"all_reduce", "all_gather", "reduce_scatter", "broadcast", "all_to_all", "send_recv"}) {
+    rows.push_back({operation, "nccl", "bf16", {1048576, 8, 1}, time});
+  }
+  for (Measured& m : rows) {
+    m.version = version;
+    m.source = "rollcast_bench_x";
+  }
+
+  std::string const text = written(rows);
+  Imported read;
+  ImportedFile const file = import_text({"s.csv", "s.csv", text, {}}, read);
+  EXPECT_EQ(file.kind, "rollcast samples");
+  EXPECT_EQ(format(read.problems), "");
+  ASSERT_EQ(read.samples.size(), rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    Sample const& s = read.samples[i];
+    EXPECT_EQ(s.gpu, "h100-sxm");
+    EXPECT_EQ(s.operation, rows[i].operation);
+    EXPECT_EQ(s.variant, rows[i].variant);
+    EXPECT_EQ(s.dtype, rows[i].dtype);
+    EXPECT_EQ(s.shape, rows[i].shape);
+    EXPECT_DOUBLE_EQ(s.seconds.value, 1.1e-6);
+    // p10 and p90 lie 0.2 steps inside: (1.18 - 1.02) / 1.1 = 0.1454..., written with three digits.
+    EXPECT_NEAR(s.spread, 0.16 / 1.1, 0.0005);
+    EXPECT_EQ(s.version, version);
+    EXPECT_EQ(s.source, "rollcast_bench_x");
+    EXPECT_EQ(s.fabric, rows[i].fabric);
+  }
+}
+
+// Names as the driver tells them, and the catalog's of the card.
+TEST(SampleLines, TheDriversNameIsEnough) {
+  EXPECT_EQ(gpu_named_in("NVIDIA A100-SXM4-80GB"), "a100-sxm-80gb");
+  EXPECT_EQ(gpu_named_in("NVIDIA A100 80GB PCIe"), "a100-pcie-80gb");
+  EXPECT_EQ(gpu_named_in("NVIDIA H100 80GB HBM3"), "h100-sxm");
+  EXPECT_EQ(gpu_named_in("NVIDIA H100 PCIe"), "h100-pcie");
+  EXPECT_EQ(gpu_named_in("NVIDIA H200"), "h200-sxm");
+  EXPECT_EQ(gpu_named_in("NVIDIA B200"), "b200-sxm");
+  EXPECT_EQ(gpu_named_in("NVIDIA GB200"), "gb200");
+  EXPECT_EQ(gpu_named_in("NVIDIA L40S"), "l40s");
+}
+
 // ---- messages
 TEST(MessageElements, EveryRankHasTheSameWholeNumber) {
   EXPECT_EQ(message_elements("all_reduce", 1001, 2, 8), 500);
@@ -101,6 +178,13 @@ TEST(MessageElements, EveryRankHasTheSameWholeNumber) {
   EXPECT_EQ(message_elements("send_recv", 14, 2, 8), 7);
   EXPECT_EQ(doubled_sizes(1000, 4001), (std::vector<std::int64_t>{1000, 2000, 4000}));
   EXPECT_EQ(doubled_sizes(8, 8), (std::vector<std::int64_t>{8}));
+}
+
+TEST(TeamSizes, PowersOfTwoAndAllOfThem) {
+  EXPECT_EQ(team_sizes(8), (std::vector<std::int64_t>{2, 4, 8}));
+  EXPECT_EQ(team_sizes(6), (std::vector<std::int64_t>{2, 4, 6}));
+  EXPECT_EQ(team_sizes(2), (std::vector<std::int64_t>{2}));
+  EXPECT_EQ(team_sizes(1), (std::vector<std::int64_t>{1}));
 }
 
 // ---- options
@@ -116,6 +200,13 @@ TEST(Options, HelpAndMistakes) {
   EXPECT_EQ(attention_options({"--heads", "32", "--kv-heads", "6"}).exit_code, 2);
   EXPECT_EQ(attention_options({"--model", "deepseek-v3"}).exit_code, 2);
   EXPECT_EQ(nccl_options({"--smallest", "2048", "--largest", "1024"}).exit_code, 2);
+  EXPECT_EQ(nccl_options({"--device", "1"}).exit_code, 2);
+  EXPECT_EQ(nccl_options({"--gpus", "2,4"}).options.gpus, (std::vector<std::int64_t>{2, 4}));
+  EXPECT_EQ(
+      nccl_options({"--fabric", "string-and-cups"}).text,
+      "rollcast_bench_nccl: --fabric: the catalog has no 'string-and-cups'; 'rollcast catalog list fabrics' "
+      "shows the names\n");
+  EXPECT_EQ(copy_options({"--gpu", "abacus"}).exit_code, 2);
 }
 
 TEST(Options, RunOptionsOfEveryProgram) {
@@ -163,6 +254,20 @@ TEST(Options, ShapesAreGivenInOneWay) {
       "the names\n");
   EXPECT_EQ(gemm_options({"--shapes", "/no/such/file"}).text,
             "rollcast_bench_gemm: --shapes: cannot read '/no/such/file'\n");
+}
+
+// tp 4: MLP 14336 / 4, vocabulary 128256 / 4, heads 32 / 4 and 8 / 4; hidden is whole. tp 3: 42752 is a
+// multiple of 8, 14336 / 3 = 4778.7 goes up to 4784.
+TEST(Options, WidthsOfAModelAreCut) {
+  MemoryOptions const four = memory_options({"--model", "llama-3.1-8b", "--tp", "4"}).options;
+  EXPECT_EQ(four.hidden, 4096);
+  EXPECT_EQ(four.intermediate, 3584);
+  EXPECT_EQ(four.vocab, 32064);
+  EXPECT_EQ(four.heads, 8);
+  EXPECT_EQ(four.kv_heads, 2);
+  MemoryOptions const three = memory_options({"--model", "llama-3.1-8b", "--tp", "3"}).options;
+  EXPECT_EQ(three.intermediate, 4784);
+  EXPECT_EQ(three.vocab, 42752);
 }
 
 TEST(Options, HeadsOfAModelAreCut) {
