@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "calibrate/bench/collective_sizes.hpp"
 #include "calibrate/import/gpu_names.hpp"
 #include "models/catalog/catalog.hpp"
 
@@ -137,7 +138,7 @@ ReadOptions<GemmOptions> gemm_options(std::vector<std::string> const& arguments)
   std::string file;
   std::string model;
   std::vector<std::string> triples;
-  GemmWork work{{}, {1, 16, 64, 256, 1024, 4096, 16384}, false};
+  GemmWork work{{}, doubled_sizes(1, 16384), false};
   bool whole_experts = false;
   return read<GemmOptions>(
       "rollcast_bench_gemm", "Times matrix products through cuBLASLt", arguments,

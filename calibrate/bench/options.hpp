@@ -30,9 +30,9 @@ struct GemmOptions {
 struct AttentionOptions {
   RunOptions run;
   std::vector<std::string> kinds = {"prefill", "decode", "backward"};
-  std::vector<std::int64_t> batches = {1, 8, 32, 128};
-  std::vector<std::int64_t> lengths = {128, 512, 1024, 2048, 4096, 8192};  // prefill and backward
-  std::vector<std::int64_t> contexts = {128, 512, 1024, 2048, 4096, 8192, 16384, 32768};
+  std::vector<std::int64_t> batches = {1, 2, 4, 8, 16, 32, 64, 128, 256};
+  std::vector<std::int64_t> lengths = {128, 256, 512, 1024, 2048, 4096, 8192, 16384};  // prefill and backward
+  std::vector<std::int64_t> contexts = {128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768};
   std::int64_t heads = 32;
   std::int64_t kv_heads = 8;
   std::int64_t head_dim = 128;

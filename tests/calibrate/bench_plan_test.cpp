@@ -65,7 +65,7 @@ TEST(BenchPlan, TheLayoutReachesThePrograms) {
   ASSERT_EQ(plan.programs.size(), 6U);
   auto const gemm = gemm_options(plan.programs[0].arguments);
   EXPECT_EQ(gemm.options.dtypes, (std::vector<std::string>{"bf16"}));
-  GemmWork work{{}, {1, 16, 64, 256, 1024, 4096, 16384}, true};
+  GemmWork work{{}, {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384}, true};
   work.cut.tp = 2;
   work.cut.ep = 4;
   Architecture const& a = *find_architecture(builtin_catalog(), r.model);

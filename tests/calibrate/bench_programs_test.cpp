@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <sstream>
@@ -60,6 +61,28 @@ TEST(BenchPrograms, WithoutADeviceTheySayOneSentence) {
     EXPECT_EQ(error.output.find(name + ": no CUDA device"), 0U) << error.output;
     EXPECT_EQ(error.output.find('\n'), error.output.size() - 1) << "more than one line: " << error.output;
     EXPECT_EQ(start(command + " 2>/dev/null").output, "") << program;
+  }
+}
+
+// mpirun adds lines of its own; the program's stands there once. The variables let Open MPI start three
+// processes as any user on any number of cores.
+TEST(BenchPrograms, OfSeveralProcessesOneSpeaks) {
+  std::string const mpiexec = ROLLCAST_MPIEXEC;
+  auto const all = programs();
+  auto const nccl =
+      std::find_if(all.begin(), all.end(), [](std::string const& p) { return p.ends_with("_nccl"); });
+  if (nccl == all.end() || !mpiexec.starts_with('/')) GTEST_SKIP() << "built without NCCL or MPI";
+  std::string const command =
+      "CUDA_VISIBLE_DEVICES= OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
+      "OMPI_MCA_rmaps_base_oversubscribe=1 " +
+      mpiexec + " -n 3 " + *nccl;
+  for (std::string const options : {"", " --no-such-option"}) {
+    Outcome const o = start(command + options + " 2>&1");
+    EXPECT_EQ(o.exit_code, 2) << o.output;
+    std::string const name = "rollcast_bench_nccl: ";
+    auto const first = o.output.find(name);
+    ASSERT_NE(first, std::string::npos) << o.output;
+    EXPECT_EQ(o.output.find(name, first + 1), std::string::npos) << o.output;
   }
 }
 

@@ -30,7 +30,7 @@ namespace {
 
 constexpr std::size_t kWorkspace = std::size_t{32} << 20;
 constexpr std::int64_t kBf16 = 2;          // bytes
-constexpr std::int64_t kFp8Multiple = 16;  // of every dimension: rows of fp8 are aligned to 16 bytes
+constexpr std::int64_t kFp8Multiple = 16;  // of n and k: rows of fp8 are aligned to 16 bytes
 
 // A cuBLASLt object and the function that destroys it.
 template <class T, cublasStatus_t (*Destroy)(T)>
@@ -142,9 +142,7 @@ std::string text_of(GemmShape const& s, std::string const& dtype) {
 std::string obstacle(GemmShape const& s, bool fp8, Device const& d) {
   if (!fp8) return "";
   if (d.major * 10 + d.minor < 89) return "the card has no fp8 units";
-  if (s.m % kFp8Multiple + s.n % kFp8Multiple + s.k % kFp8Multiple != 0) {
-    return "fp8 needs multiples of 16";
-  }
+  if (s.n % kFp8Multiple + s.k % kFp8Multiple != 0) return "fp8 needs n and k that are multiples of 16";
   return "";
 }
 
