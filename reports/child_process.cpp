@@ -107,6 +107,7 @@ ChildEnd run_child(std::string const& path, std::vector<std::string> const& argu
   std::vector<std::string> words = {path};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& w : words) argv.push_back(w.data());
   argv.push_back(nullptr);
   DefaultSignals signals;
