@@ -25,7 +25,7 @@ namespace rollcast {
 //   all_reduce, all_gather, reduce_scatter, broadcast, all_to_all, send_recv
 //                            bytes, ranks, nodes; bytes as models/prices.hpp counts them
 //   ep_dispatch, ep_combine  tokens (of a rank), hidden, experts, top_k, ranks, nodes; expert parallelism
-//   copy                     bytes; variant: h2d, d2h, peer
+//   copy                     bytes; variant: h2d, d2h, peer, "peer staged" (through the host)
 //   launch                   kernels, empty ones in a row; variant: enqueue, stream, graph
 // A variant that ends in "sustained" was measured at the clock that the GPU holds under load, not in short
 // bursts with the clock locked high; one that ends in "window N" with a sliding window of N tokens.

@@ -1,7 +1,7 @@
 // rollcast calibrate import DIR|FILE... --out samples.csv
 // rollcast calibrate fit --samples DIR|FILE... --out profile.yaml
 // rollcast calibrate check --samples DIR [--profile FILE] [--json F]
-// rollcast calibrate bench
+// rollcast calibrate bench: calibrate_bench.cpp
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -24,6 +24,7 @@
 #include "calibrate/sample_file.hpp"
 #include "models/catalog/catalog.hpp"
 #include "reports/calibrate_report.hpp"
+#include "reports/commands/calibrate_bench.hpp"
 #include "reports/commands/commands.hpp"
 #include "reports/commands/option_checks.hpp"
 #include "reports/commands/scenario_input.hpp"
@@ -229,13 +230,6 @@ int fit(FitArguments const& a) {
   return read.imported.problems.empty() ? 0 : kBadInput;
 }
 
-int bench() {
-  print_error(
-      "the benchmarks are programs of their own, built where a CUDA compiler is found; run them on the GPU "
-      "to be measured and give their output to 'rollcast calibrate fit --samples'");
-  return kBadInput;
-}
-
 }  // namespace
 
 void add_calibrate_command(CLI::App& app, int& exit_code) {
@@ -296,8 +290,7 @@ void add_calibrate_command(CLI::App& app, int& exit_code) {
   check->footer("Exit code 1: the profile holds rows that are held out.");
   check->callback([ck, &exit_code] { exit_code = check_profile(*ck); });
 
-  CLI::App* const benchmarks = calibrate->add_subcommand("bench", "How to measure on your own GPUs");
-  benchmarks->callback([&exit_code] { exit_code = bench(); });
+  add_bench_command(*calibrate, exit_code);
 }  // namespace rollcast
 
 }  // namespace rollcast
