@@ -6,13 +6,12 @@
 #include <tuple>
 #include <utility>
 
-#include "calibrate/layers.hpp"
 #include "calibrate/residuals.hpp"
 
 namespace rollcast {
 namespace {
 
-using Key = std::tuple<std::string, std::size_t, std::string, std::string, int, SampleSplit, std::string>;
+using Key = std::tuple<std::string, std::size_t, std::string, std::string, int, SampleSplit, TokenRange>;
 
 struct Priced {
   std::size_t sample = 0;
@@ -30,9 +29,9 @@ std::size_t place_of(std::string const& operation) {
   return static_cast<std::size_t>(std::find(all.begin(), all.end(), operation) - all.begin());
 }
 
-Key key_of(Sample const& s, SampleSplit split, std::string range) {
+Key key_of(Sample const& s, SampleSplit split, TokenRange range) {
   int const nodes = is_collective(s.operation) ? static_cast<int>(std::lround(dimension(s, "nodes"))) : 0;
-  return {s.gpu, place_of(s.operation), s.dtype, s.version, nodes, split, std::move(range)};
+  return {s.gpu, place_of(s.operation), s.dtype, s.version, nodes, split, range};
 }
 
 Check check_of(Key const& key, Rows rows, std::vector<Sample> const& samples, std::size_t worst) {
@@ -81,16 +80,16 @@ CheckResult check_samples(std::map<std::string, std::vector<Predictor>> const& p
       continue;
     }
     auto const price = predicted(of_gpu->second, s);
-    auto const add_to = [&](std::string range) {
-      Rows& rows = groups[key_of(s, splits[i], std::move(range))];
+    auto const add_to = [&](TokenRange range) {
+      Rows& rows = groups[key_of(s, splits[i], range)];
       if (price) {
         rows.priced.push_back({i, *price, *price / s.seconds - 1});
       } else {
         ++rows.unpriced;
       }
     };
-    add_to("");
-    if (std::string range = token_range_of(s); !range.empty()) add_to(std::move(range));
+    add_to(TokenRange::all);
+    if (TokenRange const range = token_range_of(s); range != TokenRange::all) add_to(range);
     if (!price) continue;
     if (splits[i] != SampleSplit::train && is_knot(of_gpu->second, s)) result.exposed.push_back(s);
   }

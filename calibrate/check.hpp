@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "calibrate/layers.hpp"
 #include "calibrate/predictor.hpp"
 #include "calibrate/sample.hpp"
 #include "calibrate/split.hpp"
@@ -26,7 +27,7 @@ struct Check {
   std::string version;
   int nodes = 0;  // 0: no collective
   SampleSplit split = SampleSplit::train;
-  std::string range;  // token_range_of its rows; empty: all
+  TokenRange range = TokenRange::all;
   int rows = 0;
   double median = 0;            // of |price / measured - 1|; the lower one of two middles
   double p90 = 0;               // not exceeded by 90 % of the rows

@@ -7,6 +7,7 @@ namespace rollcast {
 namespace {
 
 constexpr double kLargeCopy = 16e6;  // B
+constexpr double kLongSequence = 1024;
 
 NumberFit median_fit(std::vector<double> values) {
   NumberFit fit;
@@ -31,7 +32,7 @@ NumberFit fit_backward_over_forward(std::vector<Predictor> const& forward, std::
                                     std::vector<Sample> const& held_out) {
   std::vector<double> ratios;
   for (Sample const& s : train) {
-    if (s.operation != "attention_backward") continue;
+    if (s.operation != "attention_backward" || s.shape[1] < kLongSequence) continue;
     auto const once = predicted(forward, forward_of(s));
     if (!once) continue;
     double const ratio = s.seconds / *once - (has_forward(s) ? 1 : 0);

@@ -18,8 +18,9 @@ struct NumberFit {
 };
 
 // Time of the backward of attention over that of the forward, whose price `forward` gives: the median over
-// attention_backward rows, less the forward where they contain it. Rows with no more time than that are left
-// out. held_out: of the whole time that was measured.
+// attention_backward rows of 1,024 tokens and more (below, what a kernel takes at least counts), less the
+// forward where they contain it. Rows with no more time than that are left out. held_out: of the whole time
+// that was measured.
 NumberFit fit_backward_over_forward(std::vector<Predictor> const& forward, std::vector<Sample> const& train,
                                     std::vector<Sample> const& held_out);
 

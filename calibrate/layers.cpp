@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <stdexcept>
 #include <utility>
 
 namespace rollcast {
@@ -92,11 +93,25 @@ void add_layer_predictors(std::vector<Predictor>& predictors) {
   for (char const* operation : {"layer_gemm", "layer"}) predictors.push_back({operation, price, {}});
 }
 
-std::string token_range_of(Sample const& s) {
-  if (s.operation != "layer_gemm" && s.operation != "layer") return {};
+TokenRange token_range_of(Sample const& s) {
+  if (s.operation != "layer_gemm" && s.operation != "layer") return TokenRange::all;
   double const tokens = dimension(s, "tokens");
-  if (tokens <= kFewTokens) return "1-128 tokens";
-  return tokens <= kSomeTokens ? "129-1024 tokens" : "1025 tokens and more";
+  if (tokens <= kFewTokens) return TokenRange::few;
+  return tokens <= kSomeTokens ? TokenRange::some : TokenRange::many;
+}
+
+std::string_view name_of(TokenRange r) {
+  switch (r) {
+    case TokenRange::all:
+      return "";
+    case TokenRange::few:
+      return "1-128 tokens";
+    case TokenRange::some:
+      return "129-1024 tokens";
+    case TokenRange::many:
+      return ">1024 tokens";
+  }
+  throw std::logic_error("no such TokenRange");
 }
 
 }  // namespace rollcast

@@ -8,7 +8,7 @@
 // Both run at the sustained clock. A rank has at least one KV head.
 #pragma once
 
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "calibrate/predictor.hpp"
@@ -23,8 +23,9 @@ std::vector<Sample> parts_of_layer(Sample const& layer);
 // part has none.
 void add_layer_predictors(std::vector<Predictor>& predictors);
 
-// "1-128 tokens", "129-1024 tokens", "1025 tokens and more": where kernels differ. Empty for another
-// operation.
-std::string token_range_of(Sample const& s);
+// Where kernels differ.
+enum class TokenRange { all, few, some, many };  // to 128, to 1,024, more
+TokenRange token_range_of(Sample const& s);      // all for what is no layer
+std::string_view name_of(TokenRange r);          // "1-128 tokens"; empty for all
 
 }  // namespace rollcast

@@ -150,7 +150,7 @@ TEST(Tables, VidurLayers) {
                       "n_expanded_embd,vocab_size,use_gated_mlp,num_tokens,num_tensor_parallel_workers\n"
                       ".1,.2,.3,.4,.5,.6,.7,.8,.9,0.0,32,8,4096,14336,128256,True,64,2\n");
   EXPECT_EQ(r.kind, "vidur layers");
-  ASSERT_EQ(r.in.samples.size(), 9U) << format(r.in.problems);
+  ASSERT_EQ(r.in.samples.size(), 10U) << format(r.in.problems);
   EXPECT_THAT(r.in.samples[0].shape, ElementsAre(64, 3072, 4096));
   EXPECT_DOUBLE_EQ(r.in.samples[0].seconds.value, 0.3e-3);
   EXPECT_THAT(r.in.samples[1].shape, ElementsAre(64, 4096, 2048));
@@ -159,6 +159,47 @@ TEST(Tables, VidurLayers) {
   EXPECT_EQ(r.in.samples[6].variant, "rope");
   EXPECT_THAT(r.in.samples[6].shape, ElementsAre(64, (16 + 4) * 128));
   EXPECT_EQ(r.in.skipped.at(0).why, "an operation without a time");
+  EXPECT_EQ(r.in.samples[0].variant, "sustained");
+  // Products: 0.3 + 0.5 + 0.7 + 0.9 ms. Without the time of the residual add there is no whole layer.
+  EXPECT_EQ(r.in.samples[9].operation, "layer_gemm");
+  EXPECT_EQ(r.in.samples[9].variant, "fused");
+  EXPECT_THAT(r.in.samples[9].shape, ElementsAre(64, 4096, 32, 8, 128, 14336, 2));
+  EXPECT_NEAR(r.in.samples[9].seconds.value, 2.4e-3, 1e-12);
+}
+
+// Products 0.3 + 0.5 + 0.7 + 0.9 = 2.4 ms; norms 0.2 + 0.6, rope 0.4, activation 0.8 and twice an add of
+// 0.05: 2.1 ms.
+TEST(Tables, VidurLayersAsAWhole) {
+  Read const r = read("vidur/compute/h100/meta-llama/Meta-Llama-3-8B/mlp.csv",
+                      "time_stats.emb.median,time_stats.input_layernorm.median,time_stats.attn_pre_proj."
+                      "median,time_stats.attn_rope."
+                      "median,time_stats.attn_post_proj.median,time_stats.post_attention_layernorm.median,"
+                      "time_stats.mlp_up_proj.median,"
+                      "time_stats.mlp_act.median,time_stats.mlp_down_proj.median,time_stats.add.median,n_"
+                      "head,n_kv_head,n_embd,"
+                      "n_expanded_embd,vocab_size,use_gated_mlp,num_tokens,num_tensor_parallel_workers\n"
+                      ".1,.2,.3,.4,.5,.6,.7,.8,.9,.05,32,8,4096,14336,128256,True,64,2\n"
+                      ".1,.2,.3,.4,.5,.6,.7,.8,.9,.05,32,8,4096,14336,128256,False,64,2\n");
+  ASSERT_EQ(r.in.samples.size(), 22U) << format(r.in.problems);
+  EXPECT_EQ(r.in.samples[11].operation, "layer");
+  EXPECT_NEAR(r.in.samples[11].seconds.value, 4.5e-3, 1e-12);
+}
+
+// 16 sequences of 1,024 with 16 heads of 128: a forward is 4 x 1,024^2 / 2 x 2,048 FLOP each, 68.72 GFLOP in
+// all, 3.5 times that is 240.5 GFLOP; at 133 TFLOP/s 1.8084 ms.
+TEST(Tables, FlashAttentionCharts) {
+  Read const r = read("fa.csv",
+                      "gpu,kernel,pass,causal,head_dim,seqlen,batch_x_seqlen,tflops,read_from\n"
+                      "A100-80GB SXM,FA2,fwd+bwd,1,128,1024,16384,133,chart labels\n"
+                      "A100-80GB SXM,FA2,fwd+bwd,0,128,1024,16384,173,chart labels\n");
+  ASSERT_EQ(r.in.samples.size(), 1U) << format(r.in.problems);
+  Sample const& s = r.in.samples[0];
+  EXPECT_EQ(s.gpu, "a100-sxm-80gb");
+  EXPECT_EQ(s.operation, "attention_backward");
+  EXPECT_EQ(s.variant, "forward");
+  EXPECT_THAT(s.shape, ElementsAre(16, 1024, 16, 16, 128));
+  EXPECT_NEAR(s.seconds.value, 1.8084e-3, 1e-7);
+  EXPECT_EQ(r.in.skipped.size(), 1U);
 }
 
 TEST(Tables, VidurNetwork) {
@@ -247,7 +288,9 @@ TEST_F(Folder, OnePathMustBeThereAndKnown) {
 }
 
 // Rows by `wc -l` less the header. Left out: the 22 rows of the nccl tables that their poster calls
-// under-performing, six of DeepEP's that are bandwidths. A vidur row has ten operations, a DeepEP row two.
+// under-performing, six of DeepEP's that are bandwidths. A vidur row has ten operations and two sums of a
+// layer, of LLMServingSim 2,048 token counts have the two sums, half of the charts is not causal, a DeepEP
+// row has two.
 TEST(SharedData, EveryRowIsRead) {
   fs::path const data = fs::path(ROLLCAST_SOURCE_DIR) / ".." / "shared" / "data";
   if (!fs::exists(data / "aiconfigurator")) GTEST_SKIP() << "no measured tables at ../shared/data";
@@ -263,12 +306,13 @@ TEST(SharedData, EveryRowIsRead) {
   EXPECT_EQ(rows["aiconfigurator nccl"], 504U + 504U + 342U + 1008U);
   EXPECT_EQ(rows["aiconfigurator custom all-reduce"], 4U * 138U);
   EXPECT_EQ(rows["aiconfigurator wideep"], 2U * (43U + 161U));
-  EXPECT_EQ(rows["vidur layers"], 10U * (4U * 1044U + 2U * 1824U));
+  EXPECT_EQ(rows["vidur layers"], 12U * (4U * 1044U + 2U * 1824U));
   EXPECT_EQ(rows["vidur network"], 2U * 1988U + 6958U + 2982U);
-  EXPECT_EQ(rows["LLMServingSim layers"], 2U * 30720U);
+  EXPECT_EQ(rows["LLMServingSim layers"], 2U * (30720U + 2U * 2048U));
   EXPECT_EQ(rows["nccl-tests table"], 137U - 22U);
   EXPECT_EQ(rows["DeepEP figures"], 2U * 6U);
-  EXPECT_EQ(rows.size(), 12U);
+  EXPECT_EQ(rows["FlashAttention charts"], 12U);
+  EXPECT_EQ(rows.size(), 13U);
 }
 
 }  // namespace
