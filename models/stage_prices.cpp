@@ -21,6 +21,20 @@ struct LogitBytes {
 constexpr LogitBytes kPlainCrossEntropy{18, 14};
 constexpr LogitBytes kFusedCrossEntropy{2, 4};
 
+// Sums for the forward and the backward of a stage.
+struct Sums {
+  Seconds compute;
+  Seconds communication;
+  Flops flops;
+};
+
+// Of the products at a number of tokens.
+struct ProductSums {
+  double tokens = -1;
+  Sums forward;
+  Sums backward;
+};
+
 // What a stage holds, the same for every micro-batch.
 struct StageWork {
   struct Layers {
@@ -28,9 +42,12 @@ struct StageWork {
     int count = 0;
     LayerProducts products;
     std::optional<AttentionPrices> attention;
+    ProductSums last = {};
   };
   std::vector<Layers> layers;
   std::vector<Matmul> head;  // empty without lm_head
+  LayerProducts head_products;
+  ProductSums last_head;
 };
 
 StageWork work_of(Profile const& p, Job const& job, Stage const& s) {
@@ -46,15 +63,9 @@ StageWork work_of(Profile const& p, Job const& job, Stage const& s) {
     work.layers.push_back(std::move(layers));
   }
   if (s.has_lm_head) work.head = lm_head_matmuls(job.model, parallel.tp);
+  work.head_products.matmuls = work.head;
   return work;
 }
-
-// Sums for the forward and the backward of a stage.
-struct Sums {
-  Seconds compute;
-  Seconds communication;
-  Flops flops;
-};
 
 class StagePricer {
  public:
@@ -68,11 +79,11 @@ class StagePricer {
     ep_ = placed_group(job.cluster, parallel_.ep, parallel_.tp * parallel_.cp);
   }
 
-  void add_layers(StageWork::Layers const& layers) {
+  void add_layers(StageWork::Layers& layers) {
     LayerShape const& shape = layers.shape;
     Sums forward;
     Sums backward;
-    add_products(shape.matmuls, layers.products, forward, backward);
+    add_products(shape.matmuls, layers.products, layers.last, forward, backward);
 
     Seconds const attention = attention_time(layers);
     Seconds const attention_backward = attention * backward_over_forward();
@@ -113,12 +124,12 @@ class StagePricer {
     forward_.communication += tensor_parallel(1);
   }
 
-  void add_head(std::vector<Matmul> const& head, LogitBytes logit) {
+  void add_head(StageWork& work, LogitBytes logit) {
     double const tp = parallel_.tp;
     Seconds const norm = memory_time(p_, bytes(2 * job_.model.hidden * kElement / stream_cut() * tokens_));
     forward_.compute += norm;
     backward_.compute += 2 * norm;
-    add_products(head, {head, std::nullopt, {}, 1}, forward_, backward_);
+    add_products(work.head, work.head_products, work.last_head, forward_, backward_);
     double const logits = tokens_ * job_.model.vocab / tp;
     forward_.compute += memory_time(p_, bytes(logits * logit.forward));
     backward_.compute += memory_time(p_, bytes(logits * logit.backward));
@@ -167,9 +178,20 @@ class StagePricer {
     return kAttentionBackward * p_.attention_forward.value / p_.attention_backward.value;
   }
 
+  // What depends on the tokens alone is kept for the next micro-batch, which often has as many.
+  void add_products(std::vector<Matmul> const& tensors, LayerProducts const& products, ProductSums& last,
+                    Sums& forward, Sums& backward) const {
+    if (last.tokens < tokens_ || tokens_ < last.tokens) {
+      last = {tokens_, {}, {}};
+      price_products(tensors, products, last.forward, last.backward);
+    }
+    add(forward, last.forward, 1);
+    add(backward, last.backward, 1);
+  }
+
   // Time by the products as they run, FLOPs and adapters by the tensors.
-  void add_products(std::vector<Matmul> const& tensors, LayerProducts const& products, Sums& forward,
-                    Sums& backward) const {
+  void price_products(std::vector<Matmul> const& tensors, LayerProducts const& products, Sums& forward,
+                      Sums& backward) const {
     double const clock = p_.sustained_clock.value;
     auto const& adapter = job_.algorithm.adapter;
     DType const dtype = job_.train.weights;
@@ -265,14 +287,14 @@ class StagePricer {
 std::vector<StageTimes> price(Profile const& p, CollectivePrices& collectives, Job const& job, Stage const& s,
                               std::vector<MicroBatch> const& batches) {
   LogitBytes const logit = job.train.fused_cross_entropy ? kFusedCrossEntropy : kPlainCrossEntropy;
-  StageWork const work = work_of(p, job, s);
+  StageWork work = work_of(p, job, s);
   std::vector<StageTimes> times;
   times.reserve(batches.size());
   for (MicroBatch const& m : batches) {
     StagePricer pricer(p, collectives, job, m);
     if (s.has_embedding) pricer.add_embedding();
-    for (StageWork::Layers const& layers : work.layers) pricer.add_layers(layers);
-    if (s.has_lm_head) pricer.add_head(work.head, logit);
+    for (StageWork::Layers& layers : work.layers) pricer.add_layers(layers);
+    if (s.has_lm_head) pricer.add_head(work, logit);
     times.push_back(pricer.times());
   }
   return times;
