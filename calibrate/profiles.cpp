@@ -1,6 +1,6 @@
 #include "calibrate/profiles.hpp"
 
-#include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -8,7 +8,6 @@
 #include "calibrate/datasheet.hpp"
 #include "calibrate/embedded_profiles.hpp"
 #include "calibrate/measured_profile.hpp"
-#include "models/kernels.hpp"
 
 namespace rollcast {
 namespace {
@@ -17,20 +16,28 @@ std::string measured_like(Gpu const& gpu) { return gpu.fp8.value > 0 ? "h100-sxm
 
 }  // namespace
 
-Profile profile_for(Gpu const& gpu) {
+std::optional<ProfileText> built_in_text_for(Gpu const& gpu) {
   auto text = embedded_profile_of(gpu.name);
-  bool const derived = !text;
-  if (derived) text = embedded_profile_of(measured_like(gpu));
-  if (!text) return datasheet_profile(gpu);
-  Parsed<Profile> measured = profile_of(*text);
-  Parsed<KernelTables> tables = measured_tables_from(*text);
-  if (!measured.value || !tables.value)
-    throw std::logic_error("built-in profile of " + text->gpu + ": " + measured.error + tables.error);
-  Profile p = derived ? datasheet_profile(gpu) : std::move(*measured.value);
-  p.gpu = gpu;
-  if (derived) p.name = "derived from " + text->name;
-  p.kernels = std::make_shared<Kernels const>(std::move(*tables.value), gpu);
-  return p;
+  return text ? std::move(text) : embedded_profile_of(measured_like(gpu));
+}
+
+Profile profile_for(Gpu const& gpu) {
+  auto const text = built_in_text_for(gpu);
+  if (!text) {
+    Profile p = datasheet_profile(gpu);
+    p.note.gpu = gpu.name;
+    return p;
+  }
+  Parsed<Profile> p = profile_for(*text, gpu);
+  if (!p.value) throw std::logic_error("built-in profile of " + text->gpu + ": " + p.error);
+  return std::move(*p.value);
+}
+
+PriceNote price_note(Gpu const& gpu) {
+  if (auto const text = built_in_text_for(gpu)) return price_note(*text, gpu);
+  PriceNote note;
+  note.gpu = gpu.name;
+  return note;
 }
 
 }  // namespace rollcast

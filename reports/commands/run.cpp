@@ -66,11 +66,11 @@ int run(Arguments const& arguments) {
   }
   if (std::string const problem = memory_problem(scenario->job, arguments); !problem.empty())
     return refuse(problem);
-  if (arguments.explain) {
-    if (std::string const error = write_file("-", explain(*scenario) + "\n"); !error.empty())
-      return refuse(error);
-  }
   Profile const profile = profile_for(scenario->job.cluster.node.gpu);
+  if (arguments.explain) {
+    std::string const told = explain(*scenario) + "\n" + sentence(profile.note) + "\n\n";
+    if (std::string const error = write_file("-", told); !error.empty()) return refuse(error);
+  }
   return write_outputs(simulate(*scenario, profile, arguments.run), arguments.outputs);
 }
 
