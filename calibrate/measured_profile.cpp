@@ -11,6 +11,7 @@
 #include "calibrate/collective_predictors.hpp"
 #include "calibrate/datasheet.hpp"
 #include "calibrate/fit_numbers.hpp"
+#include "calibrate/measured_collectives.hpp"
 #include "models/catalog/catalog.hpp"
 #include "models/sustained_clock.hpp"
 
@@ -19,14 +20,20 @@ namespace {
 
 using Shape = std::tuple<double, double, double>;
 
+// Kernels of H100-SXM priced from the A100-SXM-80GB profile alone, every row of the tables.
+constexpr double kDerivedMedian = 0.5;
+constexpr double kDerivedP90 = 0.9;
+constexpr char const* kDerivedBand = "A100 profile against H100 tables";
+
 std::optional<std::size_t> place(std::vector<double> const& knots, double v) {
   auto const it = std::lower_bound(knots.begin(), knots.end(), v);
   if (it == knots.end() || v < *it) return std::nullopt;
   return static_cast<std::size_t>(it - knots.begin());
 }
 
-Predictor gemm_predictor(GemmTable const& table, Gpu const& gpu, double sustained_clock) {
-  auto const prices = std::make_shared<GemmPrices>(table, gpu);
+Predictor gemm_predictor(GemmTable const& table, Gpu const& measured_on, Gpu const& gpu,
+                         double sustained_clock) {
+  auto const prices = std::make_shared<GemmPrices>(table, measured_on, gpu);
   auto const cells = std::make_shared<GemmTable>(table);
   auto const fits = [kind = table.kind](Sample const& s) { return gemm_kind_of(s.dtype) == kind; };
   return {"gemm",
@@ -64,7 +71,7 @@ bool is_cell(AttentionTable const& t, Sample const& s) {
   return false;
 }
 
-Predictor attention_predictor(AttentionTable const& table, Gpu const& gpu) {
+Predictor attention_predictor(AttentionTable const& table, Gpu const& measured_on, Gpu const& gpu) {
   auto const cells = std::make_shared<AttentionTable>(table);
   // A price needs a grid per head configuration; each is made once.
   auto const bound = std::make_shared<std::map<Shape, AttentionPrices>>();
@@ -77,12 +84,13 @@ Predictor attention_predictor(AttentionTable const& table, Gpu const& gpu) {
            !(cells->kv_bytes < element);
   };
   return {operation,
-          [cells, bound, fits, gpu](Sample const& s) -> std::optional<Seconds> {
+          [cells, bound, fits, measured_on, gpu](Sample const& s) -> std::optional<Seconds> {
             if (!fits(s)) return std::nullopt;
             HeadShape const heads = heads_of(s);
             Shape const key{heads.heads, heads.kv_heads, heads.head_dim};
             auto it = bound->find(key);
-            if (it == bound->end()) it = bound->emplace(key, AttentionPrices(*cells, gpu, heads)).first;
+            if (it == bound->end())
+              it = bound->emplace(key, AttentionPrices(*cells, measured_on, gpu, heads)).first;
             if (s.operation == "attention_prefill" && s.shape[2] > 0)
               return it->second.with_prefix(s.shape[0], s.shape[1], s.shape[2]);
             return it->second.at(s.shape[0], s.shape[1]);
@@ -106,18 +114,19 @@ bool is_cell(MoeTable const& t, Sample const& s) {
   return false;
 }
 
-Predictor moe_predictor(MoeTable const& table, Gpu const& gpu) {
+Predictor moe_predictor(MoeTable const& table, Gpu const& measured_on, Gpu const& gpu) {
   auto const cells = std::make_shared<MoeTable>(table);
   auto const bound = std::make_shared<std::map<std::vector<double>, MoePrices>>();
   auto const fits = [cells](Sample const& s) {
     return gemm_kind_of(s.dtype) == cells->kind && s.variant.ends_with(cells->distribution);
   };
   return {"moe",
-          [cells, bound, fits, gpu](Sample const& s) -> std::optional<Seconds> {
+          [cells, bound, fits, measured_on, gpu](Sample const& s) -> std::optional<Seconds> {
             if (!fits(s)) return std::nullopt;
             std::vector<double> const key(s.shape.begin() + 1, s.shape.end());
             auto it = bound->find(key);
-            if (it == bound->end()) it = bound->emplace(key, MoePrices(*cells, gpu, moe_shape(s))).first;
+            if (it == bound->end())
+              it = bound->emplace(key, MoePrices(*cells, measured_on, gpu, moe_shape(s))).first;
             return it->second.at(s.shape[0]);
           },
           [cells, fits](Sample const& s) { return fits(s) && is_cell(*cells, s); }};
@@ -193,10 +202,12 @@ std::vector<Predictor> measured_predictors(KernelTables const& tables, ProfileTe
     if (name == "sustained_clock") clock = cited.value;
     if (name == "attention_backward_over_forward") backward = cited.value;
   }
+  Gpu const* const known = find_gpu(builtin_catalog(), text.gpu);
+  Gpu const& measured_on = known != nullptr ? *known : gpu;
   std::vector<Predictor> all;
-  for (GemmTable const& t : tables.gemm) all.push_back(gemm_predictor(t, gpu, clock));
-  for (AttentionTable const& t : tables.attention) all.push_back(attention_predictor(t, gpu));
-  for (MoeTable const& t : tables.moe) all.push_back(moe_predictor(t, gpu));
+  for (GemmTable const& t : tables.gemm) all.push_back(gemm_predictor(t, measured_on, gpu, clock));
+  for (AttentionTable const& t : tables.attention) all.push_back(attention_predictor(t, measured_on, gpu));
+  for (MoeTable const& t : tables.moe) all.push_back(moe_predictor(t, measured_on, gpu));
   for (Predictor& p : all) p.is_knot = of_own_software(std::move(p.is_knot), text);
   for (PassTable const& t : tables.passes) all.push_back(pass_predictor(t, gpu));
   if (backward) all.push_back(backward_predictor(all, *backward));
@@ -206,26 +217,84 @@ std::vector<Predictor> measured_predictors(KernelTables const& tables, ProfileTe
   return all;
 }
 
-Parsed<Profile> profile_of(ProfileText const& text) {
-  Gpu const* gpu = find_gpu(builtin_catalog(), text.gpu);
-  if (gpu == nullptr) return {std::nullopt, "gpu '" + text.gpu + "' is not in the catalog"};
-  Profile p = datasheet_profile(*gpu);
-  p.name = text.name;
-  std::map<std::string, Cited*> const members = {
-      {"gemm_bf16", &p.gemm_bf16},
-      {"gemm_fp8", &p.gemm_fp8},
-      {"memory_pass", &p.memory_pass},
-      {"sustained_clock", &p.sustained_clock},
-      {"pcie", &p.pcie},
-      {"kernel_launch", &p.kernel_launch},
-      {"engine_step", &p.engine_step},
-      {"engine_per_sequence", &p.engine_per_sequence},
-      {"attention_backward_over_forward", &p.attention_backward_over_forward}};
+namespace {
+
+using Members = std::map<std::string, Cited*>;
+
+Members members_of(Profile& p) {
+  return {{"gemm_bf16", &p.gemm_bf16},
+          {"gemm_fp8", &p.gemm_fp8},
+          {"memory_pass", &p.memory_pass},
+          {"sustained_clock", &p.sustained_clock},
+          {"pcie", &p.pcie},
+          {"kernel_launch", &p.kernel_launch},
+          {"engine_step", &p.engine_step},
+          {"engine_per_sequence", &p.engine_per_sequence},
+          {"attention_backward_over_forward", &p.attention_backward_over_forward}};
+}
+
+bool same_card(Gpu const& a, Gpu const& b) { return a.name == b.name && same_rates(a, b); }
+
+bool is_kernel(OperationNote const& o) {
+  return o.operation.starts_with("gemm") || o.operation.starts_with("attention") ||
+         o.operation.starts_with("moe");
+}
+
+// Of the rows that the tables of the text were not fitted to, each operation with the weight of its rows.
+void add_measured_band(ProfileText const& text, PriceNote& note) {
+  double rows = 0;
+  for (OperationNote const& o : text.operations) {
+    if (!is_kernel(o) || o.heldout_rows == 0) continue;
+    double const more = o.heldout_rows;
+    note.median = (note.median * rows + o.heldout_median * more) / (rows + more);
+    note.p90 = (note.p90 * rows + o.heldout_p90 * more) / (rows + more);
+    rows += more;
+  }
+  if (rows > 0) note.band = "rows held out of the fit";
+}
+
+}  // namespace
+
+PriceNote price_note(ProfileText const& text, Gpu const& gpu) {
+  Gpu const* const measured_on = find_gpu(builtin_catalog(), text.gpu);
+  bool const derived = measured_on == nullptr || !same_card(*measured_on, gpu);
+  PriceNote note;
+  note.gpu = gpu.name;
+  note.basis = derived ? PriceBasis::derived : PriceBasis::measured;
+  note.from = text.gpu;
+  note.stack = text.stack;
+  note.date = text.date;
+  add_measured_band(text, note);
+  if (!derived) return note;
+  note.median = std::max(note.median, kDerivedMedian);
+  note.p90 = std::max(note.p90, kDerivedP90);
+  note.band = kDerivedBand;
+  return note;
+}
+
+Parsed<Profile> profile_for(ProfileText const& text, Gpu const& gpu) {
+  Gpu const* const measured_on = find_gpu(builtin_catalog(), text.gpu);
+  if (measured_on == nullptr) return {std::nullopt, "gpu '" + text.gpu + "' is not in the catalog"};
+  Parsed<KernelTables> tables = measured_tables_from(text);
+  if (!tables.value) return {std::nullopt, std::move(tables.error)};
+  Profile p = datasheet_profile(gpu);
+  p.note = price_note(text, gpu);
+  bool const derived = p.note.basis == PriceBasis::derived;
+  p.name = derived ? "derived from " + text.name : text.name;
+  Members const members = members_of(p);
   for (auto const& [name, cited] : text.numbers) {
     auto const it = members.find(name);
     if (it == members.end()) return {std::nullopt, "'" + name + "' is no number of a profile"};
-    *it->second = cited;
+    if (!derived) *it->second = cited;
+    // The shares of products follow the card's own figures (datasheet.hpp), and its host is another one.
+    if (derived && !name.starts_with("gemm_") && name != "pcie")
+      *it->second = {cited.value, "as " + text.gpu + ": " + cited.source};
   }
+  // A calibration of one cluster knows nothing of others: the built-in one tells those.
+  std::vector<CollectiveCalibration>& collectives = tables.value->collectives;
+  if (collectives.empty()) collectives.emplace_back();
+  collectives.front() = completed(std::move(collectives.front()), measured_collectives());
+  p.kernels = std::make_shared<Kernels const>(std::move(*tables.value), *measured_on, gpu);
   return {std::move(p), {}};
 }
 

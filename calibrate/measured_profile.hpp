@@ -18,11 +18,19 @@ Parsed<KernelTables> measured_tables_from(ProfileText const& p);
 
 // One for each table of `p`; no price for other types, windows, distributions. A knot: a cell of the table,
 // of a sample of the software that the table was fitted to (others measured the shape, but not that row); of
-// the collectives a size of a series that was fitted to the sample's own source.
+// the collectives a size of a series that was fitted to the sample's own source. `gpu` may be another card
+// than that of the text: its prices are then carried over.
 std::vector<Predictor> measured_predictors(KernelTables const& tables, ProfileText const& p, Gpu const& gpu);
 
-// datasheet_profile of the GPU with the numbers of the text. An unknown number, a gpu that is not in the
-// catalog is an error.
-Parsed<Profile> profile_of(ProfileText const& p);
+// What prices of `gpu` from this text stand on. measured: the card of the text with its rates of the catalog;
+// else derived. The error of a measured profile is that of the kernels' held-out rows, each operation with
+// the weight of its rows; a derived one has at least that of H100 predicted from A100.
+PriceNote price_note(ProfileText const& p, Gpu const& gpu);
+
+// The text and its tables for `gpu`: as measured where that is the card of the text with its rates of the
+// catalog, else derived: the kernels carried over (models/kernels.hpp), the numbers as they are (shares of
+// the peaks, and times of the host), the others of datasheet_profile(gpu). An unknown number, a gpu of the
+// text that is not in the catalog, a table that cannot be read is an error.
+Parsed<Profile> profile_for(ProfileText const& p, Gpu const& gpu);
 
 }  // namespace rollcast

@@ -1,15 +1,14 @@
 #include "calibrate/profiles.hpp"
 
-#include <memory>
+#include <algorithm>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
 #include "calibrate/datasheet.hpp"
 #include "calibrate/embedded_profiles.hpp"
-#include "calibrate/measured_collectives.hpp"
 #include "calibrate/measured_profile.hpp"
-#include "models/kernels.hpp"
 
 namespace rollcast {
 namespace {
@@ -18,24 +17,47 @@ std::string measured_like(Gpu const& gpu) { return gpu.fp8.value > 0 ? "h100-sxm
 
 }  // namespace
 
-Profile profile_for(Gpu const& gpu) {
+std::optional<ProfileText> built_in_text_for(Gpu const& gpu) {
   auto text = embedded_profile_of(gpu.name);
-  bool const derived = !text;
-  if (derived) text = embedded_profile_of(measured_like(gpu));
-  if (!text) return datasheet_profile(gpu);
-  Parsed<Profile> measured = profile_of(*text);
-  Parsed<KernelTables> tables = measured_tables_from(*text);
-  if (!measured.value || !tables.value)
-    throw std::logic_error("built-in profile of " + text->gpu + ": " + measured.error + tables.error);
-  // A calibration of one cluster knows nothing of others: the built-in one tells those.
-  std::vector<CollectiveCalibration>& collectives = tables.value->collectives;
-  if (collectives.empty()) collectives.emplace_back();
-  collectives.front() = completed(std::move(collectives.front()), measured_collectives());
-  Profile p = derived ? datasheet_profile(gpu) : std::move(*measured.value);
-  p.gpu = gpu;
-  if (derived) p.name = "derived from " + text->name;
-  p.kernels = std::make_shared<Kernels const>(std::move(*tables.value), gpu);
-  return p;
+  return text ? std::move(text) : embedded_profile_of(measured_like(gpu));
+}
+
+Parsed<Profile> profile_with(ProfileText own, Gpu const& gpu) {
+  auto const built_in = embedded_profile_of(own.gpu);
+  if (!built_in) return profile_for(own, gpu);
+  auto const lacks = [](auto const& list, auto const& name, auto name_of_one) {
+    return std::none_of(list.begin(), list.end(), [&](auto const& one) { return name_of_one(one) == name; });
+  };
+  auto const table_name = [](ProfileTable const& t) { return t.name; };
+  auto const number_name = [](std::pair<std::string, Cited> const& n) { return n.first; };
+  auto const own_tables = own.tables;
+  auto const own_numbers = own.numbers;
+  for (ProfileTable const& t : built_in->tables) {
+    if (lacks(own_tables, t.name, table_name)) own.tables.push_back(t);
+  }
+  for (auto const& n : built_in->numbers) {
+    if (lacks(own_numbers, n.first, number_name)) own.numbers.push_back(n);
+  }
+  return profile_for(own, gpu);
+}
+
+Profile profile_for(Gpu const& gpu) {
+  auto const text = built_in_text_for(gpu);
+  if (!text) {
+    Profile p = datasheet_profile(gpu);
+    p.note.gpu = gpu.name;
+    return p;
+  }
+  Parsed<Profile> p = profile_for(*text, gpu);
+  if (!p.value) throw std::logic_error("built-in profile of " + text->gpu + ": " + p.error);
+  return std::move(*p.value);
+}
+
+PriceNote price_note(Gpu const& gpu) {
+  if (auto const text = built_in_text_for(gpu)) return price_note(*text, gpu);
+  PriceNote note;
+  note.gpu = gpu.name;
+  return note;
 }
 
 }  // namespace rollcast

@@ -14,6 +14,9 @@ namespace {
 // How much farther another group size (heads per kv head) or head_dim is than another number of kv heads.
 constexpr double kGroupDistance = 2;
 constexpr double kHeadDimDistance = 3;
+// Of the shortest time, what counts beside the roofline when a price is carried to another card.
+constexpr double kDecodePart = 0.05;
+constexpr double kPrefillPart = 0.3;
 
 bool same(double a, double b) { return !(a < b) && !(b < a); }
 
@@ -134,7 +137,8 @@ double AttentionPrices::work_of(double length) const {
   return quadratic_ * causal_pairs_twice(length, window_) + linear_ * length;
 }
 
-AttentionPrices::AttentionPrices(AttentionTable const& table, Gpu const& gpu, HeadShape shape)
+AttentionPrices::AttentionPrices(AttentionTable const& table, Gpu const& measured_on, Gpu const& gpu,
+                                 HeadShape shape)
     : prefill_(table.kind == AttentionKind::prefill),
       batch_(table.batch),
       length_(table.length),
@@ -152,6 +156,7 @@ AttentionPrices::AttentionPrices(AttentionTable const& table, Gpu const& gpu, He
 
   std::size_t const nl = length_.size();
   std::vector<Source> const sources = sources_of(table, shape);
+  bool const carried = !same_rates(measured_on, gpu);
   std::vector<double> log_time(batch_.size() * nl, 0);
   if (!sources.empty()) {
     for (Source const& s : sources) {
@@ -160,13 +165,18 @@ AttentionPrices::AttentionPrices(AttentionTable const& table, Gpu const& gpu, He
     }
     for (std::size_t b = 0; b < batch_.size(); ++b) {
       for (std::size_t l = 0; l < nl; ++l) {
-        Seconds const roof = attention_roofline(gpu, table, shape, batch_[b], length_[l]);
-        log_time[b * nl + l] += portable_log((table.shortest + roof).value);
+        Seconds const roof = attention_roofline(measured_on, table, shape, batch_[b], length_[l]);
+        double& v = log_time[b * nl + l];
+        v += portable_log((table.shortest + roof).value);
+        if (!carried) continue;
+        Seconds const part = table.shortest * (prefill_ ? kPrefillPart : kDecodePart);
+        Seconds const here = attention_roofline(gpu, table, shape, batch_[b], length_[l]);
+        v = std::max(v + portable_log((here + part) / (roof + part)), portable_log(table.shortest.value));
       }
     }
   } else {
     HeadShape const like = nearest_to(table, shape);
-    AttentionPrices const prices(table, gpu, like);
+    AttentionPrices const prices(table, measured_on, gpu, like);
     // Fewer heads are like less of a batch, also less than one sequence.
     double const batches = prefill_ ? shape.heads * shape.head_dim / (like.heads * like.head_dim)
                                     : shape.kv_heads / like.kv_heads;

@@ -31,11 +31,38 @@ std::optional<GemmKind> gemm_kind_of(std::string_view dtype) {
   return std::nullopt;
 }
 
-Seconds gemm_roofline(Gpu const& gpu, GemmKind kind, double m, double n, double k) {
+namespace {
+
+struct Limits {
+  Seconds flops;
+  Seconds bytes;
+};
+
+Limits limits_of(Gpu const& gpu, GemmKind kind, double m, double n, double k) {
   double const element = kind == GemmKind::bf16 ? 2 : 1;
   FlopsPerSecond const peak = kind != GemmKind::bf16 && gpu.fp8.value > 0 ? gpu.fp8 : gpu.bf16;
-  return max(Flops(2 * m * n * k) / peak,
-             bytes(element * (m * k + n * k) + 2 * m * n) / gpu.memory_bandwidth);
+  return {Flops(2 * m * n * k) / peak, bytes(element * (m * k + n * k) + 2 * m * n) / gpu.memory_bandwidth};
+}
+
+constexpr double kRidge = 1.5;
+double cubed(double v) { return v * v * v; }
+
+}  // namespace
+
+Seconds gemm_roofline(Gpu const& gpu, GemmKind kind, double m, double n, double k) {
+  Limits const l = limits_of(gpu, kind, m, n, k);
+  return max(l.flops, l.bytes);
+}
+
+Seconds rounded_ridge(Seconds flops, Seconds bytes) {
+  Seconds const larger = max(flops, bytes);
+  double const sum = cubed(flops / larger) + cubed(bytes / larger);
+  return larger * portable_exp(portable_log(sum) / 3);
+}
+
+Seconds gemm_blend(Gpu const& gpu, GemmKind kind, double m, double n, double k) {
+  Limits const l = limits_of(gpu, kind, m, n, k);
+  return rounded_ridge(l.flops * kRidge, l.bytes);
 }
 
 std::string to_text(GemmTable const& t) {

@@ -29,6 +29,9 @@ struct Gpu {
   std::vector<SourceNote> sources;
 };
 
+// Equal matrix rates and memory bandwidth: kernels take the same time on both.
+bool same_rates(Gpu const& a, Gpu const& b);
+
 enum class Interconnect {
   nvswitch,      // any pair at full NVLink speed
   nvlink_pairs,  // bridges between neighbours, the rest over PCIe

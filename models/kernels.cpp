@@ -21,10 +21,11 @@ bool stands_for(GemmKind table, GemmKind wanted) {
 
 }  // namespace
 
-Kernels::Kernels(KernelTables tables, Gpu const& gpu) : tables_(std::move(tables)), gpu_(gpu) {
+Kernels::Kernels(KernelTables tables, Gpu const& measured_on, Gpu const& gpu)
+    : tables_(std::move(tables)), measured_on_(measured_on), gpu_(gpu) {
   for (GemmTable const& t : tables_.gemm) {
     GemmPrices& prices = gemm_[static_cast<std::size_t>(t.kind)];
-    if (prices.empty()) prices = GemmPrices(t, gpu_);
+    if (prices.empty()) prices = GemmPrices(t, measured_on, gpu_);
   }
 }
 
@@ -38,7 +39,7 @@ std::optional<AttentionPrices> Kernels::attention(AttentionKind kind, double kv_
                                                   HeadShape heads) const {
   for (AttentionTable const& t : tables_.attention) {
     if (t.kind == kind && same(t.kv_bytes, kv_bytes) && same(t.window, window))
-      return AttentionPrices(t, gpu_, heads);
+      return AttentionPrices(t, measured_on_, gpu_, heads);
   }
   return std::nullopt;
 }
@@ -50,7 +51,7 @@ std::optional<MoePrices> Kernels::moe(GemmKind kind, MoeShape const& shape) cons
     if (stands_for(t.kind, kind) && (best == nullptr || evenness(t) < evenness(*best))) best = &t;
   }
   if (best == nullptr) return std::nullopt;
-  return MoePrices(*best, gpu_, shape);
+  return MoePrices(*best, measured_on_, gpu_, shape);
 }
 
 }  // namespace rollcast

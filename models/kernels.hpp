@@ -5,6 +5,7 @@
 
 #include <array>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "models/attention_tables.hpp"
@@ -25,8 +26,9 @@ struct KernelTables {
 
 class Kernels {
  public:
-  // The tables may be those of another GPU: they hold ratios to the roofline (the tables' headers).
-  Kernels(KernelTables tables, Gpu const& gpu);
+  // Prices of `gpu`, carried over as the tables' headers say where they were measured on another one.
+  Kernels(KernelTables tables, Gpu const& measured_on, Gpu const& gpu);
+  Kernels(KernelTables tables, Gpu const& gpu) : Kernels(std::move(tables), gpu, gpu) {}
 
   // nullptr: not measured. Of a card without fp8 every product is one of bf16.
   GemmPrices const* gemm(GemmKind kind) const;
@@ -44,6 +46,7 @@ class Kernels {
 
  private:
   KernelTables tables_;
+  Gpu measured_on_;
   Gpu gpu_;
   std::array<GemmPrices, 3> gemm_;  // by kind
 };

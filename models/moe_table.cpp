@@ -17,6 +17,8 @@ namespace {
 constexpr std::size_t kNearest = 4;
 constexpr double kFarFamily = 0.3;  // weight of the squared distance in ep and in the number of experts
 constexpr double kNoDistance = 1e-3;
+constexpr double kRidge = 2;
+constexpr double kShortestPart = 0.05;
 constexpr std::size_t kHeaderLines = 5;
 
 std::array<double, 6> numbers_of(MoeShape const& s) {
@@ -149,9 +151,12 @@ std::string read_header(std::vector<std::string_view> const& lines, MoeTable& t,
   return {};
 }
 
-}  // namespace
+struct Limits {
+  Seconds flops;
+  Seconds bytes;
+};
 
-Seconds moe_roofline(Gpu const& gpu, GemmKind kind, MoeShape const& s, double tokens) {
+Limits limits_of(Gpu const& gpu, GemmKind kind, MoeShape const& s, double tokens) {
   double const element = kind == GemmKind::bf16 ? 2 : 1;
   FlopsPerSecond const peak = kind != GemmKind::bf16 && gpu.fp8.value > 0 ? gpu.fp8 : gpu.bf16;
   double const arrivals = tokens * s.top_k / s.ep;
@@ -160,8 +165,20 @@ Seconds moe_roofline(Gpu const& gpu, GemmKind kind, MoeShape const& s, double to
       s.top_k < s.experts ? portable_exp(tokens * portable_log(1 - s.top_k / s.experts)) : 0;
   double const weights = 3 * s.hidden * width * (1 - missed) * s.experts / s.ep;
   double const activations = arrivals * (2 * s.hidden + 3 * width) + 2 * tokens * s.hidden;
-  return max(Flops(6 * arrivals * s.hidden * width) / peak,
-             bytes(element * weights + 2 * activations) / gpu.memory_bandwidth);
+  return {Flops(6 * arrivals * s.hidden * width) / peak,
+          bytes(element * weights + 2 * activations) / gpu.memory_bandwidth};
+}
+
+}  // namespace
+
+Seconds moe_roofline(Gpu const& gpu, GemmKind kind, MoeShape const& s, double tokens) {
+  Limits const l = limits_of(gpu, kind, s, tokens);
+  return max(l.flops, l.bytes);
+}
+
+Seconds moe_blend(Gpu const& gpu, MoeTable const& t, MoeShape const& s, double tokens) {
+  Limits const l = limits_of(gpu, t.kind, s, tokens);
+  return rounded_ridge(l.flops * kRidge, l.bytes) + t.shortest * kShortestPart;
 }
 
 std::string to_text(MoeTable const& t) {
@@ -207,7 +224,7 @@ Parsed<MoeTable> moe_table_from(std::string_view text) {
   return {std::move(t), {}};
 }
 
-MoePrices::MoePrices(MoeTable const& table, Gpu const& gpu, MoeShape const& shape) {
+MoePrices::MoePrices(MoeTable const& table, Gpu const& measured_on, Gpu const& gpu, MoeShape const& shape) {
   if (table.shapes.empty() || table.tokens.empty()) {
     throw std::logic_error("a moe table without a measured value has no prices");
   }
@@ -219,9 +236,16 @@ MoePrices::MoePrices(MoeTable const& table, Gpu const& gpu, MoeShape const& shap
     std::vector<double> const row = completed(table, s.shape);
     for (std::size_t i = 0; i < row.size(); ++i) log_time_[i] += s.weight * row[i];
   }
+  bool const carried = !same_rates(measured_on, gpu);
   for (std::size_t i = 0; i < table.tokens.size(); ++i) {
-    Seconds const roof = moe_roofline(gpu, table.kind, shape, table.tokens[i]);
+    double const tokens = table.tokens[i];
+    Seconds const roof = moe_roofline(measured_on, table.kind, shape, tokens);
     log_time_[i] += portable_log((table.shortest + roof).value);
+    if (carried) {
+      double const ratio =
+          moe_blend(gpu, table, shape, tokens) / moe_blend(measured_on, table, shape, tokens);
+      log_time_[i] = std::max(log_time_[i] + portable_log(ratio), portable_log(table.shortest.value));
+    }
     log_tokens_.push_back(portable_log(table.tokens[i]));
   }
   make_line_ascending(log_time_, 0, 1, log_time_.size());

@@ -13,7 +13,8 @@
 //                                    top_k, and 0.3 of those of ep and experts
 //   made ascending in tokens (least squares)
 // Between knots log time is linear in log tokens; beyond the last it grows as tokens do, below the first it
-// stays. Another GPU than the measured one gets the same ratios to its own roofline.
+// stays. Another GPU than the measured one gets, at the knots, the measured card's time x the ratio of both
+// cards' moe_blend, and nothing shorter than the shortest time.
 #pragma once
 
 #include <string>
@@ -49,6 +50,10 @@ struct MoeTable {
 // a (2 hidden + 3 intermediate / tp) + 2 tokens hidden.
 Seconds moe_roofline(Gpu const& gpu, GemmKind kind, MoeShape const& s, double tokens);
 
+// The roofline with a rounded ridge, as gemm_blend, with 2 in place of 1.5 (grouped products reach less of
+// the peak: 2 is better than 1.5 from A100 to H100 and from H100 to A100), + 5 % of the shortest time.
+Seconds moe_blend(Gpu const& gpu, MoeTable const& t, MoeShape const& s, double tokens);
+
 // Header lines (kind, distribution, shortest time in s, knots, scale), then a line "hidden intermediate
 // experts top_k tp ep codes" for each shape, codes over tokens (models/table_text.hpp).
 std::string to_text(MoeTable const& t);
@@ -58,7 +63,9 @@ class MoePrices {
  public:
   MoePrices() = default;
   // Throws std::logic_error for a table without a measured value or a shape that is not above 0.
-  MoePrices(MoeTable const& table, Gpu const& gpu, MoeShape const& shape);
+  MoePrices(MoeTable const& table, Gpu const& gpu, MoeShape const& shape)
+      : MoePrices(table, gpu, gpu, shape) {}
+  MoePrices(MoeTable const& table, Gpu const& measured_on, Gpu const& gpu, MoeShape const& shape);
 
   bool empty() const { return log_time_.empty(); }
   Seconds at(double tokens) const;  // 0 for no tokens

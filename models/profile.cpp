@@ -1,6 +1,46 @@
 #include "models/profile.hpp"
 
+#include <fmt/format.h>
+
+#include <stdexcept>
+
 namespace rollcast {
+namespace {
+
+// 3 %, 14 %; below 10 % one digit after the point.
+std::string percent_text(double share) {
+  return share < 0.0995 ? fmt::format("{:.1f} %", 100 * share) : fmt::format("{:.0f} %", 100 * share);
+}
+
+}  // namespace
+
+std::string_view name_of(PriceBasis b) {
+  switch (b) {
+    case PriceBasis::data_sheet:
+      return "data_sheet";
+    case PriceBasis::measured:
+      return "measured";
+    case PriceBasis::derived:
+      return "derived";
+  }
+  throw std::logic_error("no such PriceBasis");
+}
+
+std::string sentence(PriceNote const& n) {
+  if (n.gpu.empty()) return {};
+  std::string out = "Prices: " + n.gpu;
+  if (n.basis == PriceBasis::data_sheet) out += ", data sheet and cited shares of it";
+  if (n.basis == PriceBasis::measured) out += ", measured";
+  if (n.basis == PriceBasis::derived) out += ", derived from " + n.from + " by the ratio of rooflines";
+  std::string const when = n.date.empty() ? "" : ", " + n.date;
+  if (!n.stack.empty()) out += fmt::format(" ({}{})", n.stack, when);
+  if (n.p90 > 0) {
+    out +=
+        fmt::format("; error of a kernel {} median, {} at p90", percent_text(n.median), percent_text(n.p90));
+    if (!n.band.empty()) out += fmt::format(" ({})", n.band);
+  }
+  return out + ".";
+}
 
 std::vector<std::pair<std::string, Cited>> cited_numbers(Profile const& p) {
   return {{"gemm_bf16", p.gemm_bf16},

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,9 +20,35 @@ struct Cited {
 
 class Kernels;
 
+// What prices stand on, for every report of them.
+enum class PriceBasis {
+  data_sheet,  // shares of the data sheet's peaks
+  measured,    // tables of this very card
+  derived,     // tables of another card, carried over by the ratio of the rooflines
+};
+std::string_view name_of(PriceBasis b);
+inline constexpr PriceBasis kLastPriceBasis = PriceBasis::derived;
+
+struct PriceNote {
+  std::string gpu;  // "": nothing is known of the prices
+  PriceBasis basis = PriceBasis::data_sheet;
+  std::string from;   // the card that was measured; "" of data sheets
+  std::string stack;  // its software
+  std::string date;   // "": not told
+  // Of |price / measured - 1| over kernels; 0: not known.
+  double median = 0;
+  double p90 = 0;
+  std::string band;  // what the two were taken from
+};
+
+// "Prices: h200-sxm, derived from h100-sxm by the ratio of rooflines (vllm 0.24.0); error of a kernel 15 %
+// median, 40 % at p90 (...)."; "" where nothing is known.
+std::string sentence(PriceNote const& n);
+
 struct Profile {
   std::string name;
   Gpu gpu;
+  PriceNote note;
   // Shares of the data-sheet peak, 0 < value <= 1.
   Cited gemm_bf16;          // large matrix products, of Gpu::bf16
   Cited gemm_fp8;           // of Gpu::fp8

@@ -158,7 +158,7 @@ std::vector<PoolUse> pool_uses(EventLog const& log, std::vector<std::vector<Segm
   std::vector<PhaseWindow> const windows = counted_windows(log);
   for (std::size_t i = 0; i < log.pools.size(); ++i) {
     PoolInfo const& p = log.pools[i];
-    PoolUse u{p.name, p.node, p.gpu, p.gpus, 0, {}, 0, 0, p.capacity, {}};
+    PoolUse u{p.name, p.node, p.gpu, p.gpus, 0, {}, 0, 0, p.capacity, {}, p.prices};
     double accounted = 0;
     for (std::size_t k = 0; k < kActivities; ++k) {
       double const f = fraction(times[i][k].value, rank_time[i]);

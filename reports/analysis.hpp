@@ -64,6 +64,7 @@ struct PoolUse {
   double mbu = 0;                   // HBM bytes of generate / (bandwidth x generate windows x GPUs)
   Bytes capacity;                   // of one GPU
   std::optional<std::size_t> peak;  // index into Analysis::ledgers: the rank class nearest to its capacity
+  PriceNote prices;
 };
 
 // Per step: on each phase window in order, the rank class that worked last, and how its time divides. Time

@@ -27,6 +27,13 @@ struct Row {
   Seconds exposed;
 };
 
+// "measured", "derived from h100-sxm".
+std::string prices_of(PriceNote const& n) {
+  if (n.gpu.empty()) return {};
+  std::string const basis(name_of(n.basis));
+  return n.basis == PriceBasis::derived ? basis + " from " + n.from : basis;
+}
+
 }  // namespace
 
 std::string csv_text(EventLog const& log) {
@@ -43,7 +50,8 @@ std::string csv_text(EventLog const& log) {
     row.seconds += w.end - w.start;
     row.exposed += exposed[i];
   }
-  std::string out = "scenario,seed,step,step_seconds,pool,phase,start_seconds,seconds,exposed_seconds\n";
+  std::string out =
+      "scenario,seed,step,step_seconds,pool,phase,start_seconds,seconds,exposed_seconds,prices\n";
   for (auto const& [key, row] : rows) {
     PhaseWindow const& w = windows[std::get<2>(key)];
     auto const step = static_cast<std::size_t>(w.step);
@@ -51,10 +59,10 @@ std::string csv_text(EventLog const& log) {
         step < log.steps.size()
             ? fmt::format("{}", nine_digits((log.steps[step].end - log.steps[step].start).value))
             : "";
-    fmt::format_to(std::back_inserter(out), "{},{},{},{},{},{},{},{},{}\n", field(log.scenario), log.seed,
+    fmt::format_to(std::back_inserter(out), "{},{},{},{},{},{},{},{},{},{}\n", field(log.scenario), log.seed,
                    w.step, length, field(log.pools[static_cast<std::size_t>(w.pool)].name), name_of(w.phase),
-                   nine_digits(w.start.value), nine_digits(row.seconds.value),
-                   nine_digits(row.exposed.value));
+                   nine_digits(w.start.value), nine_digits(row.seconds.value), nine_digits(row.exposed.value),
+                   field(prices_of(log.pools[static_cast<std::size_t>(w.pool)].prices)));
   }
   return out;
 }

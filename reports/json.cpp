@@ -48,6 +48,19 @@ Json use_json(PoolUse const& p) {
           {"mbu", number(p.mbu)}};
 }
 
+Json prices_json(PriceNote const& n) {
+  if (n.gpu.empty()) return nullptr;
+  bool const known = n.p90 > 0;
+  return {{"gpu", n.gpu},
+          {"basis", name_of(n.basis)},
+          {"from", n.from.empty() ? Json() : Json(n.from)},
+          {"stack", n.stack},
+          {"date", n.date},
+          {"error_median", known ? Json(number(n.median)) : Json()},
+          {"error_p90", known ? Json(number(n.p90)) : Json()},
+          {"error_of", n.band}};
+}
+
 // Of the rank class that comes nearest to the card's capacity; the host figure is the largest of the pool.
 Json memory_json(Analysis const& a, std::size_t pool) {
   PoolUse const& p = a.pools[pool];
@@ -111,9 +124,11 @@ std::string json_text(Analysis const& a) {
   bool const rates = a.step.steps > 0;
   Json utilization = Json::object();
   Json memory = Json::object();
+  Json prices = Json::object();
   for (std::size_t i = 0; i < a.pools.size(); ++i) {
     utilization[a.pools[i].name] = use_json(a.pools[i]);
     memory[a.pools[i].name] = memory_json(a, i);
+    prices[a.pools[i].name] = prices_json(a.pools[i].prices);
   }
   Json const out = {{"schema", kSchema},
                     {"scenario", a.scenario},
@@ -126,6 +141,7 @@ std::string json_text(Analysis const& a) {
                     {"gpu_hours_per_step", rates ? Json(number(a.gpu_hours_per_step)) : Json()},
                     {"utilization", utilization},
                     {"memory", memory},
+                    {"prices", prices},
                     {"oom", ooms_json(a)},
                     {"stalls", Json::array()},
                     {"failures", Json::array()},

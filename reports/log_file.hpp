@@ -4,6 +4,7 @@
 //   {"format":"rollcast-log","schema":1,"scenario":...,"seed":...,"outcome":...,"outcome_reason":...,
 //    "notes":[...],"measured":[[name,value],...],"measured_source":...}
 //   ["pool",name,node,gpu,gpus,peak_flops,memory_bandwidth,capacity]
+//   ["prices",pool,gpu,basis,from,stack,date,median,p90,band]
 //   ["label",text]
 //   ["ledger",name,pipeline_stage,ranks,capacity,[[role,category,bytes,host,[phase,...],formula,name],...]]
 //   ["rank_class",name,pool,node,[rank,...],ledger or null]

@@ -153,6 +153,20 @@ PoolInfo read_pool(Fields& f) {
   return p;
 }
 
+void read_prices(Fields& f, EventLog& log) {
+  PriceNote& n = log.pools[static_cast<std::size_t>(f.index(log.pools.size(), "a pool of this log"))].prices;
+  if (!n.gpu.empty()) throw BadRecord{"prices record: its pool has one already"};
+  n.gpu = f.text();
+  if (n.gpu.empty()) throw BadRecord{"prices record: it names no GPU"};
+  n.basis = f.name(kLastPriceBasis, "basis of prices");
+  n.from = f.text();
+  n.stack = f.text();
+  n.date = f.text();
+  n.median = f.amount();
+  n.p90 = f.amount();
+  n.band = f.text();
+}
+
 LedgerLine read_ledger_line(Json const& j) {
   Fields f(j, "ledger line");
   LedgerLine line;
@@ -280,6 +294,8 @@ bool read_record(Json const& j, std::int64_t records, EventLog& log) {
   if (kind == "pool") {
     if (log.pools.size() == kMostPools) throw BadRecord{"more pools than a log can have"};
     log.pools.push_back(read_pool(f));
+  } else if (kind == "prices") {
+    read_prices(f, log);
   } else if (kind == "label") {
     log.labels.push_back(f.text());
   } else if (kind == "ledger") {

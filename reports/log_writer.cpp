@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -51,6 +52,12 @@ void write_tables(EventLog const& log, std::string& out) {
     out += line_of(Json::array({"pool", p.name, p.node, p.gpu, p.gpus, finite(p.peak_flops.value),
                                 finite(p.memory_bandwidth.value), finite(p.capacity.value)}));
   }
+  for (std::size_t i = 0; i < log.pools.size(); ++i) {
+    PriceNote const& n = log.pools[i].prices;
+    if (n.gpu.empty()) continue;
+    out += line_of(Json::array({"prices", i, n.gpu, name_of(n.basis), n.from, n.stack, n.date,
+                                finite(n.median), finite(n.p90), n.band}));
+  }
   for (std::string const& l : log.labels) out += line_of(Json::array({"label", l}));
   for (RankLedger const& l : log.ledgers) out += line_of(record_of(l));
   for (std::size_t i = 0; i < log.rank_classes.size(); ++i) {
@@ -96,9 +103,12 @@ std::string log_text(EventLog const& log) {
   std::string out = line_of(header_of(log));
   write_tables(log, out);
   write_times(log, out);
-  std::size_t const records =
-      log.pools.size() + log.labels.size() + log.ledgers.size() + log.rank_classes.size() + log.ooms.size() +
-      log.steps.size() + log.phases.size() + log.spans.size() + log.counters.size() + log.handovers.size();
+  auto const priced = std::count_if(log.pools.begin(), log.pools.end(),
+                                    [](PoolInfo const& p) { return !p.prices.gpu.empty(); });
+  std::size_t const records = log.pools.size() + static_cast<std::size_t>(priced) + log.labels.size() +
+                              log.ledgers.size() + log.rank_classes.size() + log.ooms.size() +
+                              log.steps.size() + log.phases.size() + log.spans.size() + log.counters.size() +
+                              log.handovers.size();
   fmt::format_to(std::back_inserter(out), "[\"end\",{}]\n", records);
   return out;
 }

@@ -126,6 +126,17 @@ std::string summary_part(Analysis const& a) {
   return out + ".";
 }
 
+std::string prices_part(Analysis const& a, Page const& page) {
+  std::vector<std::string> told;
+  for (PoolUse const& p : a.pools) {
+    std::string const words = printable(sentence(p.prices));
+    if (!words.empty() && std::find(told.begin(), told.end(), words) == told.end()) told.push_back(words);
+  }
+  std::string out;
+  for (std::string const& words : told) out += wrapped(words_of(words), " ", 0, page.width());
+  return out;
+}
+
 std::vector<std::string> activity_items(PhaseTime const& p) {
   std::vector<std::string> out;
   for (std::size_t k = 0; k < kActivities; ++k) {
@@ -261,6 +272,7 @@ std::string render_terminal(Analysis const& a, TerminalOptions const& options) {
   Page const page(options);
   std::string out = a.outcome == Outcome::completed ? page.bold(verdict(a)) : page.red(verdict(a));
   out += "\n\n" + wrapped(words_of(summary_part(a)), " ", 0, page.width());
+  out += prices_part(a, page);
   out += phases_part(a, page);
   out += utilization_part(a, page);
   out += memory_part(a, page);

@@ -58,12 +58,12 @@ class Trace {
   }
   void add(std::int64_t ns, std::string text) { events_.push_back({ns, std::move(text)}); }
 
-  std::string text(std::string const& scenario) && {
+  std::string text(std::string const& scenario, std::string const& prices) && {
     std::stable_sort(events_.begin(), events_.end(),
                      [](Event const& a, Event const& b) { return a.ns < b.ns; });
     std::string out =
-        fmt::format("{{\"displayTimeUnit\":\"ms\",\"otherData\":{{\"scenario\":{}}},\"traceEvents\":[\n",
-                    json_string(scenario));
+        fmt::format("{{\"displayTimeUnit\":\"ms\",\"otherData\":{{\"scenario\":{}{}}},\"traceEvents\":[\n",
+                    json_string(scenario), prices.empty() ? "" : ",\"prices\":" + json_string(prices));
     out += metadata_;
     for (Event const& e : events_)
       fmt::format_to(std::back_inserter(out), ",\n{{\"ts\":{},{}}}", micros(e.ns), e.text);
@@ -270,7 +270,13 @@ std::string trace_text(EventLog const& log) {
   Anchors const anchors = add_spans(log, t);
   add_counters(log, t);
   add_handovers(log, anchors, t);
-  return std::move(t).text(log.scenario);
+  std::string prices;
+  for (PoolInfo const& p : log.pools) {
+    std::string const words = sentence(p.prices);
+    if (!words.empty() && prices.find(words) == std::string::npos)
+      prices += (prices.empty() ? "" : " ") + words;
+  }
+  return std::move(t).text(log.scenario, prices);
 }
 
 }  // namespace rollcast

@@ -7,6 +7,7 @@
 
 #include "models/job.hpp"
 #include "models/ledger.hpp"
+#include "models/profile.hpp"
 
 namespace rollcast {
 
@@ -43,6 +44,7 @@ struct PoolInfo {
   FlopsPerSecond peak_flops;        // of one GPU, bf16
   BytesPerSecond memory_bandwidth;  // of one GPU
   Bytes capacity;                   // visible, of one GPU
+  PriceNote prices;                 // what its kernels were priced by
 };
 
 struct Span {

@@ -16,7 +16,7 @@
 namespace rollcast {
 namespace {
 
-EventLog log_of(Scenario const& scenario, RunOptions const& options) {
+EventLog log_of(Scenario const& scenario, Profile const& profile, RunOptions const& options) {
   Job const& job = scenario.job;
   EventLog log;
   log.scenario = scenario.name;
@@ -28,7 +28,8 @@ EventLog log_of(Scenario const& scenario, RunOptions const& options) {
                        .gpus = job.cluster.gpus(),
                        .peak_flops = gpu.bf16,
                        .memory_bandwidth = gpu.memory_bandwidth,
-                       .capacity = gpu.visible_memory});
+                       .capacity = gpu.visible_memory,
+                       .prices = profile.note});
   if (scenario.measured) {
     log.measured = scenario.measured->values;
     log.measured_source = scenario.measured->source;
@@ -206,7 +207,7 @@ std::string engine_refusal(Job const& job, std::int64_t blocks) {
 
 EventLog simulate(Scenario const& scenario, Profile const& profile, RunOptions const& options) {
   Job const& job = scenario.job;
-  EventLog log = log_of(scenario, options);
+  EventLog log = log_of(scenario, profile, options);
   Placement const placement = colocated_placement(job);
   log.rank_classes = placement.classes;
   log.ledger_of_class = ledgers_of_classes(log.ledgers, placement);

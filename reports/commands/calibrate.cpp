@@ -1,6 +1,6 @@
 // rollcast calibrate import DIR|FILE... --out samples.csv
 // rollcast calibrate fit --samples DIR|FILE... --out profile.yaml
-// rollcast calibrate check --samples DIR [--profile FILE] [--json F]
+// rollcast calibrate check --samples DIR [--profile FILE|GPU [--as GPU]] [--json F]
 // rollcast calibrate bench: calibrate_bench.cpp
 #include <fmt/format.h>
 
@@ -21,12 +21,14 @@
 #include "calibrate/import/folder.hpp"
 #include "calibrate/layers.hpp"
 #include "calibrate/measured_profile.hpp"
+#include "calibrate/profiles.hpp"
 #include "calibrate/sample_file.hpp"
 #include "models/catalog/catalog.hpp"
 #include "reports/calibrate_report.hpp"
 #include "reports/commands/calibrate_bench.hpp"
 #include "reports/commands/commands.hpp"
 #include "reports/commands/option_checks.hpp"
+#include "reports/commands/profile_input.hpp"
 #include "reports/commands/scenario_input.hpp"
 #include "reports/output_file.hpp"
 
@@ -106,6 +108,7 @@ int import_samples(ImportArguments const& a) {
 
 struct CheckArguments {
   std::string profile;
+  std::string as;
   std::vector<std::string> samples;
   ImportHints hints;
   std::string json;
@@ -114,48 +117,44 @@ struct CheckArguments {
 };
 
 // Measured tables first, the data sheet for what they do not hold. An error is one sentence.
-std::string add_predictors(ProfileText const& text,
+std::string add_predictors(ProfileText const& text, std::string const& gpu_name,
                            std::map<std::string, std::vector<Predictor>>& predictors) {
-  Parsed<Profile> const profile = profile_of(text);
+  Gpu const* const gpu = find_gpu(builtin_catalog(), gpu_name);
+  if (gpu == nullptr) return "gpu '" + gpu_name + "' is not in the catalog";
+  Parsed<Profile> const profile = profile_for(text, *gpu);
   if (!profile.value) return profile.error;
   Parsed<KernelTables> const tables = measured_tables_from(text);
   if (!tables.value) return tables.error;
-  std::vector<Predictor>& list = predictors[text.gpu];
-  list = measured_predictors(*tables.value, text, profile.value->gpu);
+  std::vector<Predictor>& list = predictors[gpu_name];
+  list = measured_predictors(*tables.value, text, *gpu);
+  if (gpu_name != text.gpu) {
+    for (Predictor& p : list) p.is_knot = {};  // nothing of this card is in the profile
+  }
   for (Predictor& p : datasheet_predictors(*profile.value)) list.push_back(std::move(p));
   add_layer_predictors(list);
   return {};
 }
 
-std::optional<ProfileText> read_profile(std::string const& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream content;
-  if (!in || !(content << in.rdbuf())) {
-    print_error(fmt::format("the profile {} cannot be read", shown(path)));
-    return std::nullopt;
-  }
-  ProfileTextResult r = profile_from_text(content.str(), path);
-  std::fputs(format(r.problems).c_str(), stderr);
-  return std::move(r.profile);
-}
-
-// The profile that was given, else of each GPU that was measured the built-in one, else its data sheet.
+// The profile that was given, for the GPU `as` where that is not empty; else of each GPU the
+// built-in one, measured or derived.
 std::optional<std::map<std::string, std::vector<Predictor>>> predictors_for(
-    std::string const& path, std::vector<Sample> const& samples) {
+    std::string const& path, std::string const& as, std::vector<Sample> const& samples) {
   std::map<std::string, std::vector<Predictor>> predictors;
   std::string error;
   if (!path.empty()) {
     auto const text = read_profile(path);
     if (!text) return std::nullopt;
-    error = add_predictors(*text, predictors);
+    error = add_predictors(*text, as.empty() ? text->gpu : as, predictors);
     if (!error.empty()) error = path + ": " + error;
   } else {
     std::set<std::string> names;
     for (Sample const& s : samples) names.insert(s.gpu);
     for (std::string const& name : names) {
-      if (auto const text = embedded_profile_of(name)) {
-        error = add_predictors(*text, predictors);
-      } else if (Gpu const* gpu = find_gpu(builtin_catalog(), name)) {
+      Gpu const* const gpu = find_gpu(builtin_catalog(), name);
+      if (gpu == nullptr) continue;
+      if (auto const text = built_in_text_for(*gpu)) {
+        error = add_predictors(*text, name, predictors);
+      } else {
         predictors[name] = datasheet_predictors(datasheet_profile(*gpu));
         add_layer_predictors(predictors[name]);
       }
@@ -179,7 +178,7 @@ int check_profile(CheckArguments const& a) {
   }
   CheckOptions options;
   options.split.held_ranks = a.held_ranks;
-  auto const predictors = predictors_for(a.profile, samples);
+  auto const predictors = predictors_for(a.profile, a.as, samples);
   if (!predictors) return kBadInput;
   CheckResult const result = check_samples(*predictors, samples, options);
   int code = 0;
@@ -278,8 +277,13 @@ void add_calibrate_command(CLI::App& app, int& exit_code) {
   check->add_option("--samples", ck->samples, "Files, or folders with all below them")
       ->required()
       ->type_name("DIR|FILE");
-  check->add_option("--profile", ck->profile, "Profile to check; default: the built-in one of each GPU")
-      ->type_name("FILE");
+  CLI::Option* const profile = check->add_option(
+      "--profile", ck->profile,
+      "Profile to check, a file or a GPU whose profile is built in; default: the built-in one of each GPU");
+  profile->type_name("FILE|GPU");
+  check->add_option("--as", ck->as, "Derive this GPU from the profile and check what comes of it")
+      ->needs(profile)
+      ->type_name("GPU");
   check->add_option("--json", ck->json, "Write the checks as JSON (- in place of the text)")
       ->type_name("FILE");
   check->add_option("--held-ranks", ck->held_ranks, "Tell collectives of so many ranks apart, as held out")

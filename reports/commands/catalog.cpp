@@ -1,4 +1,4 @@
-// rollcast catalog list [gpus|nodes|fabrics|models]
+// rollcast catalog list [gpus|nodes|fabrics|models|profiles]
 // rollcast catalog show NAME
 #include "models/catalog/catalog.hpp"
 
@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "calibrate/profiles.hpp"
 #include "reports/commands/commands.hpp"
 #include "reports/commands/scenario_input.hpp"
 #include "scenarios/text/catalog_fields.hpp"
@@ -88,6 +89,7 @@ std::string sheet_of(Gpu const& g) {
   s.line("sms", g.sms > 0 ? std::to_string(g.sms) : "unknown");
   s.line("nvlink", g.nvlink.value > 0 ? gb_per_s(g.nvlink) + " per direction" : "none");
   s.line("pcie", gb_per_s(g.pcie) + " per direction");
+  s.raw("  " + sentence(price_note(g)) + "\n");
   return s.finish();
 }
 
@@ -238,6 +240,16 @@ std::string summary_of(Architecture const& a) {
                      grouped(c.active), grouped(kv_bytes_per_token(a)));
 }
 
+std::string profile_line(Gpu const& g) {
+  PriceNote const n = price_note(g);
+  std::string const basis =
+      n.basis == PriceBasis::derived ? "derived from " + n.from : std::string(name_of(n.basis));
+  std::string out = fmt::format("{:<32} {:<32}", g.name, basis);
+  if (n.p90 > 0) out += fmt::format(" {:>5.1f} % median {:>5.1f} % p90", 100 * n.median, 100 * n.p90);
+  if (!n.stack.empty()) out += "  " + n.stack;
+  return out;
+}
+
 template <class T>
 std::string list_of(std::string const& title, std::vector<T> const& entries) {
   std::string out = title + "\n";
@@ -269,6 +281,10 @@ int list(Options const& o) {
   if (o.section.empty() || o.section == "nodes") out += list_of("nodes", c.nodes);
   if (o.section.empty() || o.section == "fabrics") out += list_of("fabrics", c.fabrics);
   if (o.section.empty() || o.section == "models") out += list_of("models", c.architectures);
+  if (o.section == "profiles") {
+    out += "profiles: what kernels are priced by, and how far off such a price is\n";
+    for (Gpu const& g : c.gpus) out += "  " + profile_line(g) + "\n";
+  }
   return print(out);
 }
 
@@ -317,8 +333,10 @@ void add_catalog_command(CLI::App& app, int& exit_code) {
   catalog->add_option("--catalog", options->files, "YAML file that changes or extends the catalog");
 
   CLI::App* listing = catalog->add_subcommand("list", "List the names");
-  listing->add_option("section", options->section, "gpus, nodes, fabrics or models; default: all")
-      ->check(CLI::IsMember({"gpus", "nodes", "fabrics", "models"}));
+  listing
+      ->add_option("section", options->section,
+                   "gpus, nodes, fabrics, models or profiles; default: the first four")
+      ->check(CLI::IsMember({"gpus", "nodes", "fabrics", "models", "profiles"}));
   listing->callback([options, &exit_code] { exit_code = list(*options); });
 
   CLI::App* showing = catalog->add_subcommand("show", "Show one entry, every number with its source");

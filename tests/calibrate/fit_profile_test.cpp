@@ -109,7 +109,8 @@ TEST(FitProfile, AnUnknownTableOrNumberIsAnError) {
   text.tables = {{"gemmm bf16", ""}};
   EXPECT_EQ(measured_tables_from(text).error, "table 'gemmm bf16': no such table");
   text.numbers = {{"speed", {1, "x"}}};
-  EXPECT_EQ(profile_of(text).error, "'speed' is no number of a profile");
+  EXPECT_EQ(profile_for(text, *find_gpu(builtin_catalog(), text.gpu)).error,
+            "'speed' is no number of a profile");
 }
 
 }  // namespace

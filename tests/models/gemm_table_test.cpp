@@ -266,5 +266,51 @@ TEST(GemmTableText, SaysWhatIsWrong) {
   EXPECT_NE(error_of(good.substr(0, good.find("\n128 128 ") + 1)).find("at least one"), std::string::npos);
 }
 
+// gpu() with FLOPs and bytes `flops` and `bandwidth` times as fast.
+Gpu faster(double flops, double bandwidth) {
+  Gpu g = gpu();
+  g.bf16 = g.bf16 * flops;
+  g.memory_bandwidth = g.memory_bandwidth * bandwidth;
+  return g;
+}
+
+TEST(GemmBlend, IsBytesThenTheirSumThenFlops) {
+  // 2 x 1 x 1e4 x 1e4 FLOP take 0.2 ms, 2 (1e4 + 1e8 + 1e4) B 20.004 ms: 1.5 x 0.2 beside it is nothing.
+  EXPECT_NEAR(gemm_blend(gpu(), GemmKind::bf16, 1, 1e4, 1e4).value, 20.004e-3, 1e-7);
+  // 2e12 FLOP take 2 s, x 1.5; 6e8 B 60 ms.
+  EXPECT_NEAR(gemm_blend(gpu(), GemmKind::bf16, 1e4, 1e4, 1e4).value, 3, 1e-4);
+  // Equal parts: 2^(1/3) of one. m = n = k = s: 3 s^3 / 1e12 = 6 s^2 / 1e10 at s = 200.
+  EXPECT_NEAR(gemm_blend(gpu(), GemmKind::bf16, 200, 200, 200).value, 24e-6 * std::cbrt(2.0), 1e-12);
+}
+
+TEST(GemmPrices, AnotherCardGetsTheTimeByItsRates) {
+  GemmTable const t = flat_table(0.5);
+  GemmPrices const here(t, gpu());
+  // Both rates double: half the time, however bound.
+  GemmPrices const twice(t, gpu(), faster(2, 2));
+  for (double const m : {256.0, 1000.0, 4096.0})
+    EXPECT_NEAR(twice.at(m, 1024, 8192).value, here.at(m, 1024, 8192).value / 2, 1e-12);
+  // Large products by FLOPs, skinny ones by bytes.
+  GemmPrices const math(t, gpu(), faster(2, 1));
+  EXPECT_NEAR(math.at(4096, 8192, 8192) / here.at(4096, 8192, 8192), 0.5, 0.01);
+  EXPECT_NEAR(math.at(1, 8192, 8192) / here.at(1, 8192, 8192), 1, 0.01);
+}
+
+TEST(GemmPrices, AKernelDoesNotGetShorterThanTheShortestMeasured) {
+  GemmTable const t = flat_table(0.5);
+  double const shortest = GemmPrices(t, gpu()).at(1, 128, 128).value;
+  GemmPrices const fast(t, gpu(), faster(100, 100));
+  EXPECT_NEAR(fast.at(1, 128, 128).value, shortest, shortest * 1e-9);
+  EXPECT_NEAR(fast.at(16, 1024, 128).value, shortest, shortest * 1e-9);
+}
+
+TEST(GemmPrices, TheMeasuredCardIsNotCarriedOver) {
+  GemmTable const t = rough_table(GemmKind::bf16);
+  GemmPrices const one(t, gpu());
+  GemmPrices const two(t, faster(1, 1), gpu());
+  for (double const m : {1.0, 17.0, 300.0, 1e5})
+    EXPECT_EQ(one.at(m, 700, 900).value, two.at(m, 700, 900).value);
+}
+
 }  // namespace
 }  // namespace rollcast

@@ -62,6 +62,7 @@ TEST(LogFile, RoundTripIsExact) {
   EXPECT_EQ(back.ledgers[0].lines[4].name, "on the host");
   EXPECT_EQ(back.ledgers[0].lines[4].phases, std::vector<Phase>{Phase::generate});
   EXPECT_EQ(back.ooms[0].allocation, "logits");
+  EXPECT_EQ(sentence(back.pools[0].prices), sentence(log.pools[0].prices));
   EXPECT_EQ(json_text(analyse(back)), json_text(analyse(log)));
 }
 
