@@ -19,6 +19,8 @@ namespace {
 
 using Shape = std::tuple<double, double, double>;
 
+constexpr char const* kEngines = "engines";
+
 std::optional<std::size_t> place(std::vector<double> const& knots, double v) {
   auto const it = std::lower_bound(knots.begin(), knots.end(), v);
   if (it == knots.end() || v < *it) return std::nullopt;
@@ -179,6 +181,7 @@ std::string read_table(ProfileTable const& t, KernelTables& tables) {
 Parsed<KernelTables> measured_tables_from(ProfileText const& p) {
   KernelTables tables;
   for (ProfileTable const& t : p.tables) {
+    if (t.name == kEngines) continue;
     if (std::string const error = read_table(t, tables); !error.empty())
       return {std::nullopt, "table '" + t.name + "': " + error};
   }
@@ -225,6 +228,12 @@ Parsed<Profile> profile_of(ProfileText const& text) {
     auto const it = members.find(name);
     if (it == members.end()) return {std::nullopt, "'" + name + "' is no number of a profile"};
     *it->second = cited;
+  }
+  for (ProfileTable const& t : text.tables) {
+    if (t.name != kEngines) continue;
+    auto engines = engine_overheads_from_text(t.text);
+    if (!engines.value) return {std::nullopt, "table 'engines': " + engines.error};
+    p.engines = std::move(*engines.value);
   }
   return {std::move(p), {}};
 }

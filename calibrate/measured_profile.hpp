@@ -1,7 +1,8 @@
 // The tables that a profile's text carries, and what they say of measured points.
 //
 // Names: "gemm <kind>", "attention_decode <dtype>[ window N]", "attention_prefill <dtype>[ window N]",
-// "moe <kind> <distribution>", "passes", "collectives". Each text is what to_text of that table writes.
+// "moe <kind> <distribution>", "passes", "collectives", "engines". Each text is what to_text of that table
+// writes.
 #pragma once
 
 #include <string>
@@ -21,7 +22,7 @@ Parsed<KernelTables> measured_tables_from(ProfileText const& p);
 // the collectives a size of a series that was fitted to the sample's own source.
 std::vector<Predictor> measured_predictors(KernelTables const& tables, ProfileText const& p, Gpu const& gpu);
 
-// datasheet_profile of the GPU with the numbers of the text. An unknown number, a gpu that is not in the
+// datasheet_profile of the GPU with the numbers and engines of the text. An unknown number, a gpu that is not in the
 // catalog is an error.
 Parsed<Profile> profile_of(ProfileText const& p);
 

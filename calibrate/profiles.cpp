@@ -33,6 +33,7 @@ Profile profile_for(Gpu const& gpu) {
   collectives.front() = completed(std::move(collectives.front()), measured_collectives());
   Profile p = derived ? datasheet_profile(gpu) : std::move(*measured.value);
   p.gpu = gpu;
+  if (derived) p.engines = measured.value->engines;  // work of the host, the same on every card
   if (derived) p.name = "derived from " + text->name;
   p.kernels = std::make_shared<Kernels const>(std::move(*tables.value), gpu);
   return p;

@@ -22,7 +22,9 @@
 #include "calibrate/layers.hpp"
 #include "calibrate/measured_profile.hpp"
 #include "calibrate/sample_file.hpp"
+#include "calibrate/served.hpp"
 #include "models/catalog/catalog.hpp"
+#include "models/kernels.hpp"
 #include "reports/calibrate_report.hpp"
 #include "reports/commands/calibrate_bench.hpp"
 #include "reports/commands/commands.hpp"
@@ -122,6 +124,9 @@ std::string add_predictors(ProfileText const& text,
   if (!tables.value) return tables.error;
   std::vector<Predictor>& list = predictors[text.gpu];
   list = measured_predictors(*tables.value, text, profile.value->gpu);
+  Profile bound = *profile.value;
+  bound.kernels = std::make_shared<Kernels const>(*tables.value, bound.gpu);
+  for (Predictor& p : served_predictors(bound)) list.push_back(std::move(p));
   for (Predictor& p : datasheet_predictors(*profile.value)) list.push_back(std::move(p));
   add_layer_predictors(list);
   return {};
