@@ -233,7 +233,10 @@ Parsed<Profile> profile_of(ProfileText const& text) {
     if (t.name != kEngines) continue;
     auto engines = engine_overheads_from_text(t.text);
     if (!engines.value) return {std::nullopt, "table 'engines': " + engines.error};
-    p.engines = std::move(*engines.value);
+    for (EngineOverhead& o : *engines.value) {
+      std::erase_if(p.engines, [&](EngineOverhead const& known) { return known.engine == o.engine; });
+      p.engines.push_back(std::move(o));
+    }
   }
   return {std::move(p), {}};
 }
