@@ -87,7 +87,10 @@ std::optional<ServedPoint> served_point(Profile const& p, Sample const& s) {
   point.load = {whole(s, "concurrency"), whole(s, "prompt"), whole(s, "response")};
   Bytes const room = kv_budget(*model, point.engine, p.gpu.visible_memory, process_memory());
   point.kv_blocks = static_cast<std::int64_t>(std::floor(room / kv_page(*model, point.engine)));
-  if (point.kv_blocks * kPageTokens < point.engine.max_model_len) return std::nullopt;
+  std::int64_t const pages = (point.engine.max_model_len + kPageTokens - 1) / kPageTokens;
+  std::int64_t const sequences = point.kv_blocks / pages;
+  if (sequences < 1) return std::nullopt;
+  if (sequences < point.engine.max_num_seqs) point.engine.max_num_seqs = static_cast<int>(sequences);
   point.kernels = rollout_step_prices(p, *model, point.engine, *cluster);
   point.kernels.fixed = Seconds(0);
   point.kernels.per_sequence = Seconds(0);

@@ -26,7 +26,8 @@ struct ServedPoint {
 //   times per token with prompts of 1,024 tokens come out too low.
 //   one sequence less than the load has requests: the time to the first token, less prefill, is that of one
 //   request that always waits for another one to end.
-//   nine tenths of the memory that is free; prompts are not shared.
+//   as many sequences as find pages for prompt and response at once (TRT-LLM evicts none) in nine tenths of
+//   the memory; prompts are not shared.
 // nullopt: a sample of another operation; an engine other than TRT-LLM, a model, weight type or GPU node that
 // the catalog does not hold; attention replicas; no room for one request.
 std::optional<ServedPoint> served_point(Profile const& p, Sample const& s);

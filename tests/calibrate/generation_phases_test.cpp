@@ -27,7 +27,7 @@ double error_of(GenerationPhase const& p, EngineOverhead const& o) {
 }
 
 TEST(GenerationPhases, KernelsAloneAreTooShortEverywhere) {
-  for (GenerationPhase const& p : phases()) EXPECT_LT(error_of(p, {}), -0.15) << p.of().id;
+  for (GenerationPhase const& p : phases()) EXPECT_LT(error_of(p, {}), -0.1) << p.of().id;
 }
 
 // A step more of a millisecond costs a millisecond a step: 192 steps of 16 equal responses in one engine.
@@ -70,8 +70,8 @@ TEST(GenerationPhases, TheProfileShipsTheFitWithoutR31) {
     EngineOverhead const* const shipped = find_overhead(p.engines, engine);
     ASSERT_NE(shipped, nullptr);
     EXPECT_NE(shipped->source.find("R31 and R01 are left out"), std::string::npos);
-    EXPECT_NEAR(shipped->step.value, o.step.value, 0.5e-3);
-    EXPECT_NEAR(shipped->per_sequence.value, o.per_sequence.value, 10e-6);
+    EXPECT_NEAR(shipped->step.value, o.step.value, 0.8e-3);
+    EXPECT_NEAR(shipped->per_sequence.value, o.per_sequence.value, 11e-6);
   }
 }
 

@@ -47,6 +47,16 @@ TEST(Served, APointIsAnEngineAndALoad) {
   EXPECT_DOUBLE_EQ(point->kernels.per_sequence.value, 0);
 }
 
+// 128 requests of 4,608 tokens: 590,000 tokens of 131,072 B (32 layers x 8 heads x 128 x 2 x 2 B), 77 GB
+// beside 16 GB of weights on a card of 79 GiB: fewer run. On two cards all but one do.
+TEST(Served, RunsAsManySequencesAsFindPages) {
+  auto const one = served_point(h100(), served(kLlama, {4096, 512, 128, 1, 1, 1}));
+  ASSERT_TRUE(one);
+  EXPECT_LT(one->engine.max_num_seqs, 77e9 / (4608 * 131072.0) * 0.9);
+  EXPECT_GT(one->engine.max_num_seqs, 80);
+  EXPECT_EQ(served_point(h100(), served(kLlama, {4096, 512, 128, 2, 1, 1}))->engine.max_num_seqs, 127);
+}
+
 TEST(Served, OthersHaveNoPrice) {
   Profile const p = h100();
   std::vector<double> const shape = {1024, 512, 32, 2, 1, 1};
