@@ -22,8 +22,8 @@ Parsed<KernelTables> measured_tables_from(ProfileText const& p);
 // the collectives a size of a series that was fitted to the sample's own source.
 std::vector<Predictor> measured_predictors(KernelTables const& tables, ProfileText const& p, Gpu const& gpu);
 
-// datasheet_profile of the GPU with the numbers and engines of the text. An unknown number, a gpu that is not in the
-// catalog is an error.
+// datasheet_profile of the GPU with the numbers and engines of the text. An unknown number, a gpu that is not
+// in the catalog is an error.
 Parsed<Profile> profile_of(ProfileText const& p);
 
 }  // namespace rollcast
