@@ -6,6 +6,7 @@
 #include <cmath>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <set>
 #include <stdexcept>
 #include <tuple>
@@ -16,6 +17,7 @@
 #include "calibrate/fit_clock.hpp"
 #include "calibrate/fit_collectives.hpp"
 #include "calibrate/fit_custom_all_reduce.hpp"
+#include "calibrate/fit_engine.hpp"
 #include "calibrate/fit_expert_exchange.hpp"
 #include "calibrate/fit_gemm.hpp"
 #include "calibrate/fit_moe.hpp"
@@ -68,6 +70,7 @@ class Fitter {
     add_clock(tables);
     add_backward(tables);
     add_host_numbers();
+    add_engines();
     add_unmeasured_notes(gpu_, profile_);
     for (std::string const& s : stacks_) profile_.stack += (profile_.stack.empty() ? "" : ", ") + s;
     profile_.name = gpu_.name + (profile_.stack.empty() ? "" : ": " + profile_.stack);
@@ -310,6 +313,39 @@ class Fitter {
     if (NumberFit const fit = fit_launch("graph", samples_); fit.rows > 0)
       add_note("cuda_graph_launch", "", Basis::measured,
                fmt::format("{:.2f} us a kernel of a graph of empty ones", fit.value * 1e6), fit.rows, {});
+  }
+
+  // Needs the tables before it: a served point is simulated with them.
+  void add_engines() {
+    Rows rows;
+    for (std::size_t i = 0; i < samples_.size(); ++i) {
+      Sample const& s = samples_[i];
+      if (s.operation != "served_tpot") continue;
+      (is_train(i) ? rows.train : rows.held_out).push_back(s);
+    }
+    if (rows.train.empty()) return;
+    Parsed<Profile> profile = profile_of(profile_);
+    Parsed<KernelTables> tables = measured_tables_from(profile_);
+    if (!profile.value || !tables.value)
+      throw std::logic_error("a profile just written: " + profile.error + tables.error);
+    profile.value->kernels = std::make_shared<Kernels const>(std::move(*tables.value), gpu_);
+    auto const fit = fit_engine(*profile.value, rows.train);
+    if (!fit) return;
+    Residuals const held = check_engine(*profile.value, fit->overhead, rows.held_out);
+    EngineOverhead overhead = fit->overhead;
+    for (Sample const& s : rows.train) {
+      if (s.variant.starts_with(name_of(overhead.engine))) rows.version = s.version;
+      rows.sources.insert(s.source);
+    }
+    overhead.source = fmt::format(
+        "{}: least squares over {} served points, time per token off by {:.1f} % median, {:.1f} % "
+        "p90; {} held out: {:.1f} %, {:.1f} %",
+        rows.version, fit->train.rows, 100 * fit->train.median, 100 * fit->train.p90, held.rows,
+        100 * held.median, 100 * held.p90);
+    std::set<std::string> const stacks = stacks_;
+    add("served_tpot", "", "engines", rows, fit->train.rows, held, to_text({overhead}));
+    profile_.operations.back().basis = Basis::fitted;
+    stacks_ = stacks;  // of kernels
   }
 
   Gpu const& gpu_;

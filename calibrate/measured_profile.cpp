@@ -20,6 +20,7 @@ namespace {
 
 using Shape = std::tuple<double, double, double>;
 
+constexpr char const* kEngines = "engines";
 // Kernels of H100-SXM priced from the A100-SXM-80GB profile alone, every row of the tables.
 constexpr double kDerivedMedian = 0.5;
 constexpr double kDerivedP90 = 0.9;
@@ -188,6 +189,7 @@ std::string read_table(ProfileTable const& t, KernelTables& tables) {
 Parsed<KernelTables> measured_tables_from(ProfileText const& p) {
   KernelTables tables;
   for (ProfileTable const& t : p.tables) {
+    if (t.name == kEngines) continue;
     if (std::string const error = read_table(t, tables); !error.empty())
       return {std::nullopt, "table '" + t.name + "': " + error};
   }
@@ -289,6 +291,15 @@ Parsed<Profile> profile_for(ProfileText const& text, Gpu const& gpu) {
     // The shares of products follow the card's own figures (datasheet.hpp), and its host is another one.
     if (derived && !name.starts_with("gemm_") && name != "pcie")
       *it->second = {cited.value, "as " + text.gpu + ": " + cited.source};
+  }
+  for (ProfileTable const& t : text.tables) {
+    if (t.name != kEngines) continue;
+    auto engines = engine_overheads_from_text(t.text);
+    if (!engines.value) return {std::nullopt, "table 'engines': " + engines.error};
+    for (EngineOverhead& o : *engines.value) {
+      std::erase_if(p.engines, [&](EngineOverhead const& known) { return known.engine == o.engine; });
+      p.engines.push_back(std::move(o));
+    }
   }
   // A calibration of one cluster knows nothing of others: the built-in one tells those.
   std::vector<CollectiveCalibration>& collectives = tables.value->collectives;

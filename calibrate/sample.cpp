@@ -16,6 +16,7 @@ std::vector<Row> const& rows() {
   static std::vector<std::string> const experts = {"tokens", "hidden", "experts", "top_k", "ranks", "nodes"};
   static std::vector<std::string> const layer = {"tokens",   "hidden",       "heads", "kv_heads",
                                                  "head_dim", "intermediate", "tp"};
+  static std::vector<std::string> const served = {"prompt", "response", "concurrency", "tp", "pp", "ep"};
   static std::vector<Row> const table = {
       {"gemm", {"m", "n", "k"}},
       {"attention_prefill", {"batch", "length", "prefix", "heads", "kv_heads", "head_dim"}},
@@ -35,6 +36,8 @@ std::vector<Row> const& rows() {
       {"ep_combine", experts},
       {"copy", {"bytes"}},
       {"launch", {"kernels"}},
+      {"served_ttft", served},
+      {"served_tpot", served},
   };
   return table;
 }

@@ -27,6 +27,9 @@ namespace rollcast {
 //   ep_dispatch, ep_combine  tokens (of a rank), hidden, experts, top_k, ranks, nodes; expert parallelism
 //   copy                     bytes; variant: h2d, d2h, peer, "peer staged" (through the host)
 //   launch                   kernels, empty ones in a row; variant: enqueue, stream, graph
+//   served_ttft, served_tpot prompt, response, concurrency, tp, pp, ep; time to the first token and per token
+//                            after it, means over the requests of a closed loop (models/served_load.hpp);
+//                            variant: engine and model; dtype of the weights
 // A variant that ends in "sustained" was measured at the clock that the GPU holds under load, not in short
 // bursts with the clock locked high; one that ends in "window N" with a sliding window of N tokens.
 struct Sample {

@@ -19,6 +19,8 @@ bool is_attention(std::string const& operation) {
   return operation == "attention_decode" || operation == "attention_prefill";
 }
 
+bool is_served(std::string const& operation) { return operation.starts_with("served_"); }
+
 std::string key_of(std::string_view name, Sample const& s, std::vector<std::string> const& dimensions) {
   std::string key(name);
   for (std::string const& d : dimensions) key += fmt::format("|{:.0f}", dimension(s, d));
@@ -99,6 +101,7 @@ SampleSplit split_of(Sample const& s, Held const& held, SplitOptions const& opti
   if (is_collective(s.operation) && options.held_ranks > 0 && dimension(s, "nodes") < 1.5 &&
       static_cast<int>(dimension(s, "ranks")) == options.held_ranks)
     return SampleSplit::heldout_ranks;
+  if (is_served(s.operation)) return dimension(s, "tp") > 2.5 ? SampleSplit::heldout : SampleSplit::train;
   std::string const by = swept(s.operation);
   if (by.empty()) return holds_out(shape_key(s)) ? SampleSplit::heldout : SampleSplit::train;
   if (s.operation == "memory_pass")

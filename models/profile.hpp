@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/engine_overhead.hpp"
 #include "models/hardware.hpp"
 
 namespace rollcast {
@@ -78,6 +79,8 @@ struct Profile {
   // Measured tables bound to `gpu` (models/kernels.hpp); null: none. Where they have a price it goes before
   // the shares above.
   std::shared_ptr<Kernels const> kernels;
+  // By engine, where known.
+  std::vector<EngineOverhead> engines;
 };
 
 // Every number of the profile by name, for listings and for the test that demands a source of each.

@@ -167,6 +167,13 @@ Seconds dense_time_of(Products const& products, Profile const& p, Architecture c
   return total;
 }
 
+// Of vLLM and SGLang the published runs tell the work between steps alone; TRT-LLM's points were served with
+// its overlap.
+EngineOverhead const* measured_overhead(Profile const& p, EngineOptions const& e) {
+  bool const told = e.kind == EngineKind::trtllm || !e.async_scheduling;
+  return told ? find_overhead(p.engines, e.kind) : nullptr;
+}
+
 // Chords over token counts that are multiples of a tile (below one tile: every count).
 template <class F>
 class Refinement {
@@ -247,9 +254,14 @@ StepPrices rollout_step_prices(Profile const& p, Architecture const& a, EngineOp
 StepPrices rollout_step_prices(Profile const& p, CollectivePrices& collectives, Architecture const& a,
                                EngineOptions const& e) {
   StepPrices prices;
-  prices.fixed = Seconds(p.engine_step.value);
-  prices.per_sequence =
-      Seconds((e.async_scheduling ? p.engine_per_sequence : p.engine_per_sequence_synchronous).value);
+  if (EngineOverhead const* const measured = measured_overhead(p, e)) {
+    prices.fixed = measured->step;
+    prices.per_sequence = measured->per_sequence;
+  } else {
+    prices.fixed = Seconds(p.engine_step.value);
+    prices.per_sequence =
+        Seconds((e.async_scheduling ? p.engine_per_sequence : p.engine_per_sequence_synchronous).value);
+  }
   if (e.logprobs) {
     prices.fixed += Seconds(p.engine_logprobs_step.value);
     prices.per_sequence += Seconds(p.engine_logprobs_per_sequence.value);

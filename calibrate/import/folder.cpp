@@ -53,6 +53,7 @@ std::vector<Kind> const& kinds() {
        read_aiconfigurator_all_reduce},
       {"aiconfigurator wideep", by_columns<is_aiconfigurator_wideep>, read_aiconfigurator_wideep},
       {"DeepEP figures", by_columns<is_deepep>, read_deepep},
+      {"aiconfigurator served", by_columns<is_aiconfigurator_served>, read_aiconfigurator_served},
       {"vidur layers", by_columns<is_vidur_layers>, read_vidur_layers},
       {"vidur network", by_columns<is_vidur_network>, read_vidur_network},
       {"LLMServingSim layers", by_columns<is_llmservingsim>, read_llmservingsim},

@@ -23,7 +23,9 @@
 #include "calibrate/measured_profile.hpp"
 #include "calibrate/profiles.hpp"
 #include "calibrate/sample_file.hpp"
+#include "calibrate/served.hpp"
 #include "models/catalog/catalog.hpp"
+#include "models/kernels.hpp"
 #include "reports/calibrate_report.hpp"
 #include "reports/commands/calibrate_bench.hpp"
 #include "reports/commands/commands.hpp"
@@ -130,6 +132,7 @@ std::string add_predictors(ProfileText const& text, std::string const& gpu_name,
   if (gpu_name != text.gpu) {
     for (Predictor& p : list) p.is_knot = {};  // nothing of this card is in the profile
   }
+  for (Predictor& p : served_predictors(*profile.value)) list.push_back(std::move(p));
   for (Predictor& p : datasheet_predictors(*profile.value)) list.push_back(std::move(p));
   add_layer_predictors(list);
   return {};

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "calibrate/embedded_profiles.hpp"
-#include "reports/commands/commands.hpp"
+#include "reports/commands/scenario_input.hpp"
 #include "reports/output_file.hpp"
 #include "reports/text_layout.hpp"
 

@@ -120,6 +120,15 @@ TEST(Split, PassesHoldOutTokenCountsAndInteriorWidths) {
   }
 }
 
+TEST(Split, ServedPointsOfManyGpusAreHeldOut) {
+  std::vector<SampleSplit> const expected = {SampleSplit::train, SampleSplit::train, SampleSplit::heldout,
+                                             SampleSplit::heldout};
+  std::vector<Sample> samples;
+  for (double const tp : {1.0, 2.0, 4.0, 8.0})
+    samples.push_back(sample("served_tpot", {1024, 128, 8, tp, 1, 1}));
+  EXPECT_EQ(split_of(samples), expected);
+}
+
 TEST(Split, EverythingElseIsTrain) {
   EXPECT_EQ(split_of({sample("copy", {1e6}), sample("memory_pass", {64, 4096})}),
             (std::vector<SampleSplit>{SampleSplit::train, SampleSplit::train}));

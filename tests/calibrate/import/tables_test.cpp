@@ -28,6 +28,37 @@ Read read(std::string const& path, std::string const& text, ImportHints const& h
   return r;
 }
 
+TEST(Tables, Served) {
+  std::string const header =
+      "id,backend,backend_version,model_path,system,precision,mode,isl,osl,batch_size,tp_size,pp_size,"
+      "attention_dp_size,moe_ep_size,silicon_ttft_ms,silicon_tpot_ms\n";
+  Read const r =
+      read("silicon_e2e/silicon_dev.csv",
+           header + "a,trtllm,1.0.0rc3,meta-llama/Llama-3.1-8B,h100_sxm,,agg,1024,128,8,2,1,1,1,190.5,7.5\n" +
+               "b,sglang,,org/M,b200_sxm,fp8,agg,1024,128,8,2,1,4,8,20,5\n" +
+               "c,sglang,1,org/M,b300_sxm,fp8,agg,1024,128,8,2,1,1,,20,5\n" +
+               "d,sglang,1,org/M,b200_sxm,fp8,disagg,1024,128,,,,,,20,5\n");
+  EXPECT_EQ(r.kind, "aiconfigurator served");
+  ASSERT_EQ(r.in.samples.size(), 4U);
+  Sample const& s = r.in.samples[0];
+  EXPECT_EQ(s.gpu, "h100-sxm");
+  EXPECT_EQ(s.operation, "served_ttft");
+  EXPECT_EQ(s.variant, "trtllm meta-llama/Llama-3.1-8B");
+  EXPECT_EQ(s.dtype, "bf16");
+  EXPECT_EQ(s.version, "trtllm 1.0.0rc3");
+  EXPECT_THAT(s.shape, ElementsAre(1024, 128, 8, 2, 1, 1));
+  EXPECT_DOUBLE_EQ(s.seconds.value, 0.1905);
+  EXPECT_EQ(r.in.samples[1].operation, "served_tpot");
+  EXPECT_DOUBLE_EQ(r.in.samples[1].seconds.value, 0.0075);
+  EXPECT_EQ(r.in.samples[2].variant, "sglang org/M attention dp 4");
+  EXPECT_EQ(r.in.samples[2].version, "sglang");
+  EXPECT_THAT(r.in.samples[2].shape, ElementsAre(1024, 128, 8, 2, 1, 8));
+  ASSERT_EQ(r.in.skipped.size(), 2U);
+  EXPECT_EQ(r.in.skipped[0].why, "a GPU that the catalog does not hold");
+  EXPECT_EQ(r.in.skipped[1].why, "prefill and decode on separate GPUs");
+  EXPECT_TRUE(r.in.problems.empty());
+}
+
 TEST(Tables, Gemm) {
   Read const r = read("h100_sxm/gemm/vllm/0.24.0/gemm_perf.csv",
                       "kernel_source,gemm_dtype,m,n,k,latency\nlinear,bfloat16,32,65536,12288,0.5\n"
@@ -312,7 +343,8 @@ TEST(SharedData, EveryRowIsRead) {
   EXPECT_EQ(rows["nccl-tests table"], 137U - 22U);
   EXPECT_EQ(rows["DeepEP figures"], 2U * 6U);
   EXPECT_EQ(rows["FlashAttention charts"], 12U);
-  EXPECT_EQ(rows.size(), 13U);
+  EXPECT_EQ(rows["aiconfigurator served"], 2U * 1783U);  // one engine, on a GPU of the catalog
+  EXPECT_EQ(rows.size(), 14U);
 }
 
 }  // namespace
