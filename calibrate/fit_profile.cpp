@@ -324,11 +324,8 @@ class Fitter {
       (is_train(i) ? rows.train : rows.held_out).push_back(s);
     }
     if (rows.train.empty()) return;
-    Parsed<Profile> profile = profile_of(profile_);
-    Parsed<KernelTables> tables = measured_tables_from(profile_);
-    if (!profile.value || !tables.value)
-      throw std::logic_error("a profile just written: " + profile.error + tables.error);
-    profile.value->kernels = std::make_shared<Kernels const>(std::move(*tables.value), gpu_);
+    Parsed<Profile> const profile = profile_for(profile_, gpu_);
+    if (!profile.value) throw std::logic_error("a profile just written: " + profile.error);
     auto const fit = fit_engine(*profile.value, rows.train);
     if (!fit) return;
     Residuals const held = check_engine(*profile.value, fit->overhead, rows.held_out);
