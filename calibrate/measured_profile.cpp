@@ -234,11 +234,13 @@ Parsed<KernelTables> measured_tables_from(ProfileText const& p) {
   return {std::move(tables), {}};
 }
 
-std::vector<Predictor> measured_predictors(KernelTables const& tables, ProfileText const& text,
+std::vector<Predictor> measured_predictors(KernelTables const& measured, ProfileText const& text,
                                            Gpu const& gpu) {
   double const clock = datasheet_profile(gpu).sustained_clock.value;
   Gpu const* const known = find_gpu(builtin_catalog(), text.gpu);
   Gpu const& measured_on = known != nullptr ? *known : gpu;
+  KernelTables tables = measured;
+  if (!same_rates(measured_on, gpu)) add_stand_ins(tables);
   std::vector<Predictor> all;
   for (GemmTable const& t : tables.gemm) all.push_back(gemm_predictor(t, measured_on, gpu, clock));
   for (AttentionTable const& t : tables.attention) all.push_back(attention_predictor(t, measured_on, gpu));
