@@ -307,8 +307,6 @@ PriceNote price_note(ProfileText const& text, Gpu const& gpu) {
 Parsed<Profile> profile_for(ProfileText const& text, Gpu const& gpu) {
   Gpu const* const measured_on = find_gpu(builtin_catalog(), text.gpu);
   if (measured_on == nullptr) return {std::nullopt, "gpu '" + text.gpu + "' is not in the catalog"};
-  Parsed<KernelTables> tables = measured_tables_from(text);
-  if (!tables.value) return {std::nullopt, std::move(tables.error)};
   Profile p = datasheet_profile(gpu);
   p.note = price_note(text, gpu);
   bool const derived = p.note.basis == PriceBasis::derived;
@@ -322,6 +320,8 @@ Parsed<Profile> profile_for(ProfileText const& text, Gpu const& gpu) {
     if (derived && !name.starts_with("gemm_") && name != "pcie")
       *it->second = {cited.value, "as " + text.gpu + ": " + cited.source};
   }
+  Parsed<KernelTables> tables = measured_tables_from(text);
+  if (!tables.value) return {std::nullopt, std::move(tables.error)};
   p.kernels = std::make_shared<Kernels const>(std::move(*tables.value), *measured_on, gpu);
   return {std::move(p), {}};
 }
