@@ -7,7 +7,8 @@ set -euo pipefail
 
 build=(g++ cmake ninja-build pkg-config libsimgrid-dev libboost-graph-dev libyaml-cpp-dev libcli11-dev
        nlohmann-json3-dev libfmt-dev)
-tests=(libgtest-dev libgmock-dev libbenchmark-dev)
+tests=(libgtest-dev libgmock-dev libbenchmark-dev
+       libopenmpi-dev openmpi-bin)  # the NCCL benchmark across nodes, where CUDA is found
 checks=(clang-format clang-tidy)
 
 packages=("${build[@]}")

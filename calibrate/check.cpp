@@ -11,7 +11,7 @@
 namespace rollcast {
 namespace {
 
-using Key = std::tuple<std::string, std::size_t, std::string, std::string, int, SampleSplit>;
+using Key = std::tuple<std::string, std::size_t, std::string, std::string, int, SampleSplit, TokenRange>;
 
 struct Priced {
   std::size_t sample = 0;
@@ -29,9 +29,9 @@ std::size_t place_of(std::string const& operation) {
   return static_cast<std::size_t>(std::find(all.begin(), all.end(), operation) - all.begin());
 }
 
-Key key_of(Sample const& s, SampleSplit split) {
+Key key_of(Sample const& s, SampleSplit split, TokenRange range) {
   int const nodes = is_collective(s.operation) ? static_cast<int>(std::lround(dimension(s, "nodes"))) : 0;
-  return {s.gpu, place_of(s.operation), s.dtype, s.version, nodes, split};
+  return {s.gpu, place_of(s.operation), s.dtype, s.version, nodes, split, range};
 }
 
 Check check_of(Key const& key, Rows rows, std::vector<Sample> const& samples, std::size_t worst) {
@@ -42,6 +42,7 @@ Check check_of(Key const& key, Rows rows, std::vector<Sample> const& samples, st
   c.version = std::get<3>(key);
   c.nodes = std::get<4>(key);
   c.split = std::get<5>(key);
+  c.range = std::get<6>(key);
   c.unpriced = rows.unpriced;
   std::vector<double> sizes, errors;
   for (Priced const& p : rows.priced) {
@@ -78,13 +79,18 @@ CheckResult check_samples(std::map<std::string, std::vector<Predictor>> const& p
       unknown.insert(s.gpu);
       continue;
     }
-    Rows& rows = groups[key_of(s, splits[i])];
     auto const price = predicted(of_gpu->second, s);
-    if (!price) {
-      ++rows.unpriced;
-      continue;
-    }
-    rows.priced.push_back({i, *price, *price / s.seconds - 1});
+    auto const add_to = [&](TokenRange range) {
+      Rows& rows = groups[key_of(s, splits[i], range)];
+      if (price) {
+        rows.priced.push_back({i, *price, *price / s.seconds - 1});
+      } else {
+        ++rows.unpriced;
+      }
+    };
+    add_to(TokenRange::all);
+    if (TokenRange const range = token_range_of(s); range != TokenRange::all) add_to(range);
+    if (!price) continue;
     if (splits[i] != SampleSplit::train && is_knot(of_gpu->second, s)) result.exposed.push_back(s);
   }
   for (auto& [key, rows] : groups) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "calibrate/layers.hpp"
 #include "calibrate/predictor.hpp"
 #include "calibrate/sample.hpp"
 #include "calibrate/split.hpp"
@@ -17,7 +18,8 @@ struct WorstRow {
   double error = 0;  // price / measured - 1
 };
 
-// Of one GPU, operation, element type, software and (of collectives) node count: the rows of one split.
+// Of one GPU, operation, element type, software and (of collectives) node count: the rows of one split. Of
+// layers there is one more for each range of tokens.
 struct Check {
   std::string gpu;
   std::string operation;
@@ -25,6 +27,7 @@ struct Check {
   std::string version;
   int nodes = 0;  // 0: no collective
   SampleSplit split = SampleSplit::train;
+  TokenRange range = TokenRange::all;
   int rows = 0;
   double median = 0;            // of |price / measured - 1|; the lower one of two middles
   double p90 = 0;               // not exceeded by 90 % of the rows
@@ -34,8 +37,8 @@ struct Check {
 };
 
 struct CheckResult {
-  std::vector<Check> checks;    // by gpu, operation (order of sample.hpp), dtype, version, nodes, split
-  std::vector<Sample> exposed;  // held-out rows that are a knot of their profile: the check failed
+  std::vector<Check> checks;  // by gpu, operation (order of sample.hpp), dtype, version, nodes, split, range
+  std::vector<Sample> exposed;            // held-out rows that are a knot of their profile: the check failed
   std::vector<std::string> unknown_gpus;  // of samples that no profile was given for
 };
 

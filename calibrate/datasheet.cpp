@@ -11,6 +11,16 @@ std::string const kTables = "NVIDIA aiconfigurator measured tables, ";
 
 // CPU side of an engine: the same on every card.
 void add_engine(Profile& p) {
+  std::string const phases =
+      "published generation phases I06, I07 (vLLM) and I02 (SGLang) as one set, log-probabilities counted "
+      "apart, forecast within 11 %; R31 and R01 are left out, R31's phase comes out 6 to 12 % short. Each "
+      "left out too: without I06 1.5 ms and 30 us (I06 16 % long), without I07 2.0 ms and 0 us (6 % long, 20 "
+      "% short), without I02 0.75 ms and 25 us (15 % short). With scheduling between the steps";
+  p.engines = {{EngineKind::vllm, us(1500), us(20), Seconds(0), phases},
+               {EngineKind::sglang, us(1500), us(20), Seconds(0), phases},
+               {EngineKind::trtllm, us(412.5), Seconds(0), us(47),
+                "TRT-LLM 1.0.0rc3, 44 served points of Llama-3.1-8B on H100, tp 1 and 2 (aiconfigurator): "
+                "least squares over the time per token"}};
   p.engine_step = {0.83e-3,
                    "aiconfigurator served points, TRT-LLM 1.0.0rc3, Llama-3.1-8B on one H100: least squares "
                    "a + b x concurrency of "

@@ -21,8 +21,11 @@ struct FitOptions {
 // and type: that of `stack`, else the one with most (n, k) pairs, head configurations, expert shapes or pairs
 // of ranks and doubled sizes; more rows among equals. Collectives are chosen so for each node count and
 // fabric; those on several nodes without a fabric, in place or with a forced algorithm are left out, as are
-// sustained rows. The share of the memory bandwidth, the median over memory passes of 16 MB or more, becomes
-// the number memory_pass.
+// sustained rows. Laws of memory passes by kind become the table "passes". Numbers: memory_pass, the share of
+// the memory bandwidth of a layer's passes together; sustained_clock, of sustained products (fit_clock.hpp);
+// attention_backward_over_forward; pcie and kernel_launch where copies and launches were measured. Served
+// points give the overhead of their engine, the table "engines" (fit_engine.hpp). Every
+// operation of a run has a note, measured or not (operation_notes.hpp).
 ProfileText fit_profile(Gpu const& gpu, std::vector<Sample> const& samples, FitOptions const& options);
 
 }  // namespace rollcast

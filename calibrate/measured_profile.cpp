@@ -8,13 +8,19 @@
 #include <tuple>
 #include <utility>
 
+#include "calibrate/collective_predictors.hpp"
 #include "calibrate/datasheet.hpp"
+#include "calibrate/fit_numbers.hpp"
+#include "calibrate/measured_collectives.hpp"
 #include "models/catalog/catalog.hpp"
+#include "models/sustained_clock.hpp"
 
 namespace rollcast {
 namespace {
 
 using Shape = std::tuple<double, double, double>;
+
+constexpr char const* kEngines = "engines";
 
 // Kernels of H100-SXM priced from the A100-SXM-80GB profile and the data sheets alone, all 64,124 rows in
 // bf16 of the tables; by operation median and p90: products 10.7 and 28 %, decode 18 and 50 %, prefill 17 and
@@ -35,10 +41,12 @@ Predictor gemm_predictor(GemmTable const& table, Gpu const& measured_on, Gpu con
   auto const cells = std::make_shared<GemmTable>(table);
   auto const fits = [kind = table.kind](Sample const& s) { return gemm_kind_of(s.dtype) == kind; };
   return {"gemm",
-          [prices, fits, sustained_clock](Sample const& s) -> std::optional<Seconds> {
+          [prices, fits, gpu, kind = table.kind, sustained_clock](Sample const& s) -> std::optional<Seconds> {
             if (!fits(s)) return std::nullopt;
-            Seconds const burst = prices->at(s.shape[0], s.shape[1], s.shape[2]);
-            return s.variant.ends_with("sustained") ? burst / sustained_clock : burst;
+            double const m = s.shape[0], n = s.shape[1], k = s.shape[2];
+            Seconds const burst = prices->at(m, n, k);
+            if (!s.variant.ends_with("sustained")) return burst;
+            return sustained_time(burst, gpu, kind, m, n, k, sustained_clock);
           },
           [cells, fits](Sample const& s) {
             auto const m = place(cells->m, s.shape[0]), n = place(cells->n, s.shape[1]);
@@ -128,70 +136,25 @@ Predictor moe_predictor(MoeTable const& table, Gpu const& measured_on, Gpu const
           [cells, fits](Sample const& s) { return fits(s) && is_cell(*cells, s); }};
 }
 
-// Node and fabric of a collective sample; nullopt for what the catalog does not hold.
-std::optional<ClusterSpec> cluster_of(Gpu const& gpu, Sample const& s) {
-  for (Node const& n : builtin_catalog().nodes) {
-    if (n.gpu.name != gpu.name) continue;
-    Fabric const* fabric = find_fabric(builtin_catalog(), s.fabric.empty() ? n.fabric : s.fabric);
-    if (fabric == nullptr) return std::nullopt;
-    ClusterSpec c{n, static_cast<int>(s.shape[2]), *fabric};
-    if (!s.fabric.empty()) c.node.nic = fabric->nic;
-    return c;
-  }
-  return std::nullopt;
+Predictor pass_predictor(PassTable const& table, Gpu const& gpu) {
+  return {"memory_pass",
+          [table, gpu](Sample const& s) -> std::optional<Seconds> {
+            auto const kind = pass_kind_of(s.variant);
+            if (!kind || s.dtype != (*kind == PassKind::adam ? "fp32" : "bf16")) return std::nullopt;
+            return pass_time(table, gpu, *kind, s.shape[0], s.shape[1]);
+          },
+          {}};
 }
 
-bool is_engines_own(Sample const& s) {
-  return s.variant.starts_with("vllm") || s.variant.starts_with("sglang");
-}
-
-constexpr double kOctave = 0.9;
-constexpr double kOctaveDigits = 0.006;  // octaves are written with two decimals
-
-bool is_size_of_series(NcclCalibration const& calibration, Sample const& s) {
-  double const octave = std::log2(s.shape[0]);
-  for (NcclCorrection const& c : calibration.corrections) {
-    bool const series = c.gpu == s.gpu && s.operation == name_of(c.kind) &&
-                        c.ranks == static_cast<int>(s.shape[1]) && c.nodes == static_cast<int>(s.shape[2]) &&
-                        c.source.find(s.source) != std::string::npos;
-    if (!series) continue;
-    for (std::size_t i = 0; i < c.knots.size(); ++i) {
-      // Where sizes are dense a knot is the mean of several and none of them.
-      bool const lonely = (i == 0 || c.knots[i].octave - c.knots[i - 1].octave > kOctave) &&
-                          (i + 1 == c.knots.size() || c.knots[i + 1].octave - c.knots[i].octave > kOctave);
-      if (lonely && std::fabs(c.knots[i].octave - octave) < kOctaveDigits) return true;
-    }
-  }
-  return false;
-}
-
-void add_collectives(CollectiveCalibration const& calibration, Gpu const& gpu, std::vector<Predictor>& out) {
-  auto const shared = std::make_shared<CollectiveCalibration>(calibration);
-  using Key = std::tuple<int, double, double, std::string>;
-  auto const curves = std::make_shared<std::map<Key, CollectiveCurve>>();
-  for (CollectiveKind const kind :
-       {CollectiveKind::all_reduce, CollectiveKind::all_gather, CollectiveKind::reduce_scatter,
-        CollectiveKind::broadcast, CollectiveKind::all_to_all, CollectiveKind::send_recv}) {
-    auto const price = [shared, curves, gpu, kind](Sample const& s) -> std::optional<Seconds> {
-      auto const cluster = cluster_of(gpu, s);
-      if (!cluster) return std::nullopt;
-      if (is_engines_own(s)) {
-        auto const own = custom_all_reduce_price(shared->custom, cluster->node, s.variant,
-                                                 static_cast<int>(s.shape[1]), Bytes(s.shape[0]));
-        return own ? std::optional<Seconds>(own->total()) : std::nullopt;
-      }
-      Key const key{static_cast<int>(kind), s.shape[1], s.shape[2], s.fabric};
-      auto it = curves->find(key);
-      if (it == curves->end()) {
-        Group const group{static_cast<int>(s.shape[1]), static_cast<int>(s.shape[2]), 1};
-        it = curves->emplace(key, collective_curve(shared->nccl, *cluster, kind, group)).first;
-      }
-      return rollcast::price(it->second, Bytes(s.shape[0])).total();
-    };
-    out.push_back({std::string(name_of(kind)), price, [shared](Sample const& s) {
-                     return !is_engines_own(s) && is_size_of_series(shared->nccl, s);
-                   }});
-  }
+// prices: of the forward.
+Predictor backward_predictor(std::vector<Predictor> const& prices, double over_forward) {
+  return {"attention_backward",
+          [prices, over_forward](Sample const& s) -> std::optional<Seconds> {
+            auto const forward = predicted(prices, forward_of(s));
+            if (!forward) return std::nullopt;
+            return *forward * (over_forward + (has_forward(s) ? 1 : 0));
+          },
+          {}};
 }
 
 // A note of a window or a distribution names its operation first: "attention_decode window 128".
@@ -216,6 +179,7 @@ std::string read_table(ProfileTable const& t, KernelTables& tables) {
   if (t.name.starts_with("gemm ")) return read_into(gemm_table_from(t.text), tables.gemm);
   if (t.name.starts_with("attention_")) return read_into(attention_table_from(t.text), tables.attention);
   if (t.name.starts_with("moe ")) return read_into(moe_table_from(t.text), tables.moe);
+  if (t.name == "passes") return read_into(pass_table_from(t.text), tables.passes);
   if (t.name != "collectives") return "no such table";
   CollectiveCalibrationText c = collective_calibration_from_text(t.text);
   if (!c.value) return c.error;
@@ -228,6 +192,7 @@ std::string read_table(ProfileTable const& t, KernelTables& tables) {
 Parsed<KernelTables> measured_tables_from(ProfileText const& p) {
   KernelTables tables;
   for (ProfileTable const& t : p.tables) {
+    if (t.name == kEngines) continue;
     if (std::string const error = read_table(t, tables); !error.empty())
       return {std::nullopt, "table '" + t.name + "': " + error};
   }
@@ -236,7 +201,12 @@ Parsed<KernelTables> measured_tables_from(ProfileText const& p) {
 
 std::vector<Predictor> measured_predictors(KernelTables const& measured, ProfileText const& text,
                                            Gpu const& gpu) {
-  double const clock = datasheet_profile(gpu).sustained_clock.value;
+  double clock = datasheet_profile(gpu).sustained_clock.value;
+  std::optional<double> backward;
+  for (auto const& [name, cited] : text.numbers) {
+    if (name == "sustained_clock") clock = cited.value;
+    if (name == "attention_backward_over_forward") backward = cited.value;
+  }
   Gpu const* const known = find_gpu(builtin_catalog(), text.gpu);
   Gpu const& measured_on = known != nullptr ? *known : gpu;
   KernelTables tables = measured;
@@ -246,7 +216,11 @@ std::vector<Predictor> measured_predictors(KernelTables const& measured, Profile
   for (AttentionTable const& t : tables.attention) all.push_back(attention_predictor(t, measured_on, gpu));
   for (MoeTable const& t : tables.moe) all.push_back(moe_predictor(t, measured_on, gpu));
   for (Predictor& p : all) p.is_knot = of_own_software(std::move(p.is_knot), text);
-  for (CollectiveCalibration const& c : tables.collectives) add_collectives(c, gpu, all);
+  for (PassTable const& t : tables.passes) all.push_back(pass_predictor(t, gpu));
+  if (backward) all.push_back(backward_predictor(all, *backward));
+  for (CollectiveCalibration const& c : tables.collectives) {
+    for (Predictor& predictor : collective_predictors(gpu, c)) all.push_back(std::move(predictor));
+  }
   return all;
 }
 
@@ -262,7 +236,8 @@ Members members_of(Profile& p) {
           {"pcie", &p.pcie},
           {"kernel_launch", &p.kernel_launch},
           {"engine_step", &p.engine_step},
-          {"engine_per_sequence", &p.engine_per_sequence}};
+          {"engine_per_sequence", &p.engine_per_sequence},
+          {"attention_backward_over_forward", &p.attention_backward_over_forward}};
 }
 
 bool same_card(Gpu const& a, Gpu const& b) { return a.name == b.name && same_rates(a, b); }
@@ -322,6 +297,19 @@ Parsed<Profile> profile_for(ProfileText const& text, Gpu const& gpu) {
   }
   Parsed<KernelTables> tables = measured_tables_from(text);
   if (!tables.value) return {std::nullopt, std::move(tables.error)};
+  for (ProfileTable const& t : text.tables) {
+    if (t.name != kEngines) continue;
+    auto engines = engine_overheads_from_text(t.text);
+    if (!engines.value) return {std::nullopt, "table 'engines': " + engines.error};
+    for (EngineOverhead& o : *engines.value) {
+      std::erase_if(p.engines, [&](EngineOverhead const& known) { return known.engine == o.engine; });
+      p.engines.push_back(std::move(o));
+    }
+  }
+  // A calibration of one cluster knows nothing of others: the built-in one tells those.
+  std::vector<CollectiveCalibration>& collectives = tables.value->collectives;
+  if (collectives.empty()) collectives.emplace_back();
+  collectives.front() = completed(std::move(collectives.front()), measured_collectives());
   p.kernels = std::make_shared<Kernels const>(std::move(*tables.value), *measured_on, gpu);
   return {std::move(p), {}};
 }

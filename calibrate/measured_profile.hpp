@@ -1,7 +1,8 @@
 // The tables that a profile's text carries, and what they say of measured points.
 //
 // Names: "gemm <kind>", "attention_decode <dtype>[ window N]", "attention_prefill <dtype>[ window N]",
-// "moe <kind> <distribution>", "collectives". Each text is what to_text of that table writes.
+// "moe <kind> <distribution>", "passes", "collectives", "engines". Each text is what to_text of that table
+// writes.
 #pragma once
 
 #include <string>
@@ -29,8 +30,8 @@ PriceNote price_note(ProfileText const& p, Gpu const& gpu);
 
 // The text and its tables for `gpu`: as measured where that is the card of the text with its rates of the
 // catalog, else derived: the kernels carried over (models/kernels.hpp), the numbers as they are (shares of
-// the peaks, and times of the host), the others of datasheet_profile(gpu). An unknown number, a gpu of the
-// text that is not in the catalog, a table that cannot be read is an error.
+// the peaks, and times of the host), the engines, the others of datasheet_profile(gpu). An unknown number, a
+// gpu of the text that is not in the catalog, a table that cannot be read is an error.
 Parsed<Profile> profile_for(ProfileText const& p, Gpu const& gpu);
 
 }  // namespace rollcast

@@ -8,6 +8,8 @@
 
 #include "models/catalog/catalog.hpp"
 #include "models/layer_prices.hpp"
+#include "models/pass_prices.hpp"
+#include "models/sustained_clock.hpp"
 
 namespace rollcast {
 namespace {
@@ -26,7 +28,9 @@ std::optional<Seconds> gemm(Profile const& p, Sample const& s) {
   auto const dtype = dtype_of(s);
   if (!dtype) return std::nullopt;
   Seconds const burst = gemm_time(p, s.shape[0], s.shape[1], s.shape[2], *dtype);
-  return s.variant.ends_with("sustained") ? burst / p.sustained_clock.value : burst;
+  auto const kind = gemm_kind_of(s.dtype);
+  if (!s.variant.ends_with("sustained") || !kind) return burst;
+  return sustained_time(burst, p.gpu, *kind, s.shape[0], s.shape[1], s.shape[2], p.sustained_clock.value);
 }
 
 // Causal: token i of `length` sees `prefix` + i tokens, at most `window`.
@@ -122,17 +126,11 @@ std::optional<Seconds> launch(Profile const& p, Sample const& s) {
 }  // namespace
 
 std::optional<Bytes> bytes_of_pass(std::string const& variant, double elements) {
-  struct Row {
-    std::string_view variant;
-    double bytes;
-  };
-  for (Row const& r : {Row{"norm", 2 * kElement}, Row{"rope", 2 * kElement}, Row{"activation", 3 * kElement},
-                       Row{"add", 3 * kElement}, Row{"embedding", 2 * kElement}, Row{"log_softmax", kElement},
-                       Row{"adam", 28.0}}) {
-    if (variant == r.variant || variant == std::string(r.variant) + "_sustained")
-      return bytes(elements * r.bytes);
-  }
-  return std::nullopt;
+  constexpr std::string_view kSustained = "_sustained";
+  std::string_view name = variant;
+  if (name.ends_with(kSustained)) name.remove_suffix(kSustained.size());
+  auto const kind = pass_kind_of(name);
+  return kind ? std::optional<Bytes>(bytes(elements * bytes_per_element(*kind))) : std::nullopt;
 }
 
 double window_of(std::string const& variant) {

@@ -31,13 +31,12 @@ struct Predictor {
 //                       all-reduce with engine_all_reduce_alpha, others of theirs have no price
 //   copy                copy_time; peer over NVLink
 //   launch              kernels x kernel_launch, of streams
-// A matrix product whose variant ends in "sustained" is slowed by sustained_clock. ep_dispatch and ep_combine
-// have no price.
+// A matrix product whose variant ends in "sustained" is slowed by sustained_clock (sustained_time).
+// ep_dispatch and ep_combine have no price.
 std::vector<Predictor> datasheet_predictors(Profile const& p);
 
-// Bytes that a memory pass of `elements` moves, 2 B an element: norm, rope 2 reads or writes, activation
-// (gated), add 3, embedding 2, log_softmax 1; adam 28 B (fp32 weight and both moments read and written, bf16
-// gradient and weight). nullopt for another variant.
+// Bytes that a memory pass of `elements` moves (bytes_per_element of models/pass_prices.hpp), of a sustained
+// run too. nullopt for another variant.
 std::optional<Bytes> bytes_of_pass(std::string const& variant, double elements);
 
 // Tokens of the sliding window that the variant names; infinity without one.

@@ -1,5 +1,6 @@
 #include "calibrate/profiles.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -19,6 +20,25 @@ std::string measured_like(Gpu const& gpu) { return gpu.fp8.value > 0 ? "h100-sxm
 std::optional<ProfileText> built_in_text_for(Gpu const& gpu) {
   auto text = embedded_profile_of(gpu.name);
   return text ? std::move(text) : embedded_profile_of(measured_like(gpu));
+}
+
+Parsed<Profile> profile_with(ProfileText own, Gpu const& gpu) {
+  auto const built_in = embedded_profile_of(own.gpu);
+  if (!built_in) return profile_for(own, gpu);
+  auto const lacks = [](auto const& list, auto const& name, auto name_of_one) {
+    return std::none_of(list.begin(), list.end(), [&](auto const& one) { return name_of_one(one) == name; });
+  };
+  auto const table_name = [](ProfileTable const& t) { return t.name; };
+  auto const number_name = [](std::pair<std::string, Cited> const& n) { return n.first; };
+  auto const own_tables = own.tables;
+  auto const own_numbers = own.numbers;
+  for (ProfileTable const& t : built_in->tables) {
+    if (lacks(own_tables, t.name, table_name)) own.tables.push_back(t);
+  }
+  for (auto const& n : built_in->numbers) {
+    if (lacks(own_numbers, n.first, number_name)) own.numbers.push_back(n);
+  }
+  return profile_for(own, gpu);
 }
 
 Profile profile_for(Gpu const& gpu) {

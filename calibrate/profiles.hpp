@@ -14,6 +14,11 @@ namespace rollcast {
 // without fp8, H100-SXM for the others, which has tables of fp8.
 Profile profile_for(Gpu const& gpu);
 
+// The profile that a text of the user's gives, on its own card or carried over to `gpu`. What the text does
+// not hold (tables, numbers; a fit of nccl-tests output alone has no others) is that of the built-in profile
+// of the text's card, if there is one. An error as profile_for(ProfileText, Gpu) has it.
+Parsed<Profile> profile_with(ProfileText own, Gpu const& gpu);
+
 // The text that profile_for makes it of; nullopt: none is built in, and a profile is that of the data sheet.
 std::optional<ProfileText> built_in_text_for(Gpu const& gpu);
 

@@ -4,15 +4,10 @@
 #include <cmath>
 
 namespace rollcast {
-namespace {
-
-// values sorted, not empty.
-double quantile(std::vector<double> const& values, double share) {
-  auto const n = static_cast<double>(values.size());
-  return values[static_cast<std::size_t>(std::max(1.0, std::ceil(share * n))) - 1];
+double quantile(std::vector<double> const& sorted, double share) {
+  auto const n = static_cast<double>(sorted.size());
+  return sorted[static_cast<std::size_t>(std::max(1.0, std::ceil(share * n))) - 1];
 }
-
-}  // namespace
 
 Residuals residuals_of(std::vector<double> errors) {
   if (errors.empty()) return {};

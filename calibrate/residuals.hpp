@@ -15,6 +15,9 @@ struct Residuals {
 
 Residuals residuals_of(std::vector<double> errors);
 
+// The smallest of `sorted` (not empty) that at least `share` of them do not exceed.
+double quantile(std::vector<double> const& sorted, double share);
+
 double relative_error(double price, double measured);  // |price / measured - 1|
 
 double median_of(std::vector<double> values);  // the lower one of two middles; 0 of none

@@ -14,6 +14,9 @@ struct Row {
 std::vector<Row> const& rows() {
   static std::vector<std::string> const collective = {"bytes", "ranks", "nodes"};
   static std::vector<std::string> const experts = {"tokens", "hidden", "experts", "top_k", "ranks", "nodes"};
+  static std::vector<std::string> const layer = {"tokens",   "hidden",       "heads", "kv_heads",
+                                                 "head_dim", "intermediate", "tp"};
+  static std::vector<std::string> const served = {"prompt", "response", "concurrency", "tp", "pp", "ep"};
   static std::vector<Row> const table = {
       {"gemm", {"m", "n", "k"}},
       {"attention_prefill", {"batch", "length", "prefix", "heads", "kv_heads", "head_dim"}},
@@ -21,6 +24,8 @@ std::vector<Row> const& rows() {
       {"attention_backward", {"batch", "length", "heads", "kv_heads", "head_dim"}},
       {"moe", {"tokens", "hidden", "intermediate", "experts", "top_k", "tp", "ep"}},
       {"memory_pass", {"tokens", "width"}},
+      {"layer_gemm", layer},
+      {"layer", layer},
       {"all_reduce", collective},
       {"all_gather", collective},
       {"reduce_scatter", collective},
@@ -31,6 +36,8 @@ std::vector<Row> const& rows() {
       {"ep_combine", experts},
       {"copy", {"bytes"}},
       {"launch", {"kernels"}},
+      {"served_ttft", served},
+      {"served_tpot", served},
   };
   return table;
 }

@@ -19,13 +19,19 @@ namespace rollcast {
 //   moe                      tokens, hidden, intermediate, experts, top_k, tp, ep; local expert MLP
 //   memory_pass              tokens, width (elements that a token writes); variant: norm, rope, activation,
 //                            add, embedding, log_softmax, adam
+//   layer_gemm, layer        tokens, hidden, heads, kv_heads, head_dim, intermediate, tp; the products of one
+//                            transformer layer on one rank, or all its parts, one after the other; variant:
+//                            fused, apart (calibrate/layers.hpp)
 //   all_reduce, all_gather, reduce_scatter, broadcast, all_to_all, send_recv
 //                            bytes, ranks, nodes; bytes as models/prices.hpp counts them
 //   ep_dispatch, ep_combine  tokens (of a rank), hidden, experts, top_k, ranks, nodes; expert parallelism
-//   copy                     bytes; variant: h2d, d2h, peer
+//   copy                     bytes; variant: h2d, d2h, peer, "peer staged" (through the host)
 //   launch                   kernels, empty ones in a row; variant: enqueue, stream, graph
-// A variant that ends in "sustained" was measured without pauses, minutes long; one that ends in "window N"
-// with a sliding window of N tokens.
+//   served_ttft, served_tpot prompt, response, concurrency, tp, pp, ep; time to the first token and per token
+//                            after it, means over the requests of a closed loop (models/served_load.hpp);
+//                            variant: engine and model; dtype of the weights
+// A variant that ends in "sustained" was measured at the clock that the GPU holds under load, not in short
+// bursts with the clock locked high; one that ends in "window N" with a sliding window of N tokens.
 struct Sample {
   std::string gpu;  // catalog name
   std::string operation;

@@ -19,6 +19,8 @@ bool is_attention(std::string const& operation) {
   return operation == "attention_decode" || operation == "attention_prefill";
 }
 
+bool is_served(std::string const& operation) { return operation.starts_with("served_"); }
+
 std::string key_of(std::string_view name, Sample const& s, std::vector<std::string> const& dimensions) {
   std::string key(name);
   for (std::string const& d : dimensions) key += fmt::format("|{:.0f}", dimension(s, d));
@@ -35,10 +37,11 @@ Table table_of(Sample const& s) {
           is_collective(s.operation) ? dimension(s, "nodes") : 0};
 }
 
-// The dimension of which every other value is held out; empty: none.
+// The dimension whose values decide together which of them are held out; empty: none.
 std::string swept(std::string const& operation) {
   if (operation == "attention_decode") return "context";
-  if (operation == "attention_prefill") return "length";
+  if (operation == "attention_prefill" || operation == "attention_backward") return "length";
+  if (operation == "memory_pass") return "width";
   return is_collective(operation) ? "bytes" : "";
 }
 
@@ -66,12 +69,21 @@ bool is_interior(std::set<Heads> const& all, Heads const& h) {
 }
 
 struct Held {
+  std::set<double> values;
   std::map<double, bool> swept;
   std::map<Heads, bool> heads;
 };
 
+bool holds_out_pass(Sample const& s, std::set<double> const& widths) {
+  double const width = dimension(s, "width");
+  if (holds_out(fmt::format("memory_pass|{:.0f}", dimension(s, "tokens")))) return true;
+  return *widths.begin() < width && width < *widths.rbegin() &&
+         holds_out(fmt::format("memory_pass|{}|{:.0f}", s.variant, width));
+}
+
 Held hold(Values const& values) {
   Held held;
+  held.values = values.swept;
   bool odd = false;
   for (double const v : values.swept) {
     held.swept[v] = odd;
@@ -89,8 +101,11 @@ SampleSplit split_of(Sample const& s, Held const& held, SplitOptions const& opti
   if (is_collective(s.operation) && options.held_ranks > 0 && dimension(s, "nodes") < 1.5 &&
       static_cast<int>(dimension(s, "ranks")) == options.held_ranks)
     return SampleSplit::heldout_ranks;
+  if (is_served(s.operation)) return dimension(s, "tp") > 2.5 ? SampleSplit::heldout : SampleSplit::train;
   std::string const by = swept(s.operation);
   if (by.empty()) return holds_out(shape_key(s)) ? SampleSplit::heldout : SampleSplit::train;
+  if (s.operation == "memory_pass")
+    return holds_out_pass(s, held.values) ? SampleSplit::heldout : SampleSplit::train;
   bool const value = held.swept.at(dimension(s, by));
   bool const heads = is_attention(s.operation) && held.heads.at(heads_of(s));
   if (heads) return value ? SampleSplit::heldout_both : SampleSplit::heldout_heads;

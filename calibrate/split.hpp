@@ -5,7 +5,12 @@
 //   attention_decode   held out: every other context; and apart from that interior head configurations with
 //                      hash("heads|<heads>|<kv_heads>|<head_dim>") % 5 == 0
 //   attention_prefill  the same with lengths
+//   attention_backward held out: every other length
+//   memory_pass        held out: whole token counts, hash("memory_pass|<tokens>") % 5 == 0; and all rows of a
+//                      width that is neither the narrowest nor the widest of its table with
+//                      hash("memory_pass|<variant>|<width>") % 5 == 0
 //   collectives        held out: every other message size; one rank count as a whole where asked for
+//   served_*           held out: tp > 2
 //   all else           train
 //
 // "Every other": the odd ones, counted from 0, of the sorted distinct values of the row's table; a table is
@@ -25,7 +30,7 @@ namespace rollcast {
 
 enum class SampleSplit {
   train,
-  heldout,        // a whole shape, or every other context, length or message size
+  heldout,        // a whole shape, every other context, length or message size, or tp > 2
   heldout_heads,  // attention: the head configuration is held out, the context or length is not
   heldout_both,   // attention: both are
   heldout_ranks,  // collectives of the rank count that was asked to be held out, all sizes

@@ -177,6 +177,7 @@ AttentionPrices::AttentionPrices(AttentionTable const& table, Gpu const& measure
   } else {
     HeadShape const like = nearest_to(table, shape);
     AttentionPrices const prices(table, measured_on, gpu, like);
+    // Fewer heads are like less of a batch, also less than one sequence.
     double const batches = prefill_ ? shape.heads * shape.head_dim / (like.heads * like.head_dim)
                                     : shape.kv_heads / like.kv_heads;
     double const lengths = prefill_ ? 1 : shape.head_dim / like.head_dim;
@@ -191,16 +192,18 @@ AttentionPrices::AttentionPrices(AttentionTable const& table, Gpu const& measure
 }
 
 AttentionPrices::Rows AttentionPrices::rows_at(double batch) const {
-  if (batch <= batch_.front()) return {};
-  if (batch_.size() < 2) return {0, 0, batch / batch_.front()};
+  if (batch <= batch_.front() || batch_.size() < 2) return {0, 0, batch / batch_.front()};
   std::size_t const b = segment_of(batch_, batch);
   return {b, b + 1, (batch - batch_[b]) / (batch_[b + 1] - batch_[b])};
 }
 
 double AttentionPrices::value_at(Rows rows, std::size_t l) const {
   double const low = seconds_[rows.low * length_.size() + l];
-  // One row alone: in proportion to the batch.
-  if (rows.high == rows.low) return rows.weight > 0 ? low * rows.weight : low;
+  if (rows.high == rows.low) {
+    if (rows.weight >= 1) return low * rows.weight;
+    double const shortest = seconds_[rows.low * length_.size()];
+    return shortest + rows.weight * (low - shortest);
+  }
   return low + rows.weight * (seconds_[rows.high * length_.size() + l] - low);
 }
 

@@ -76,7 +76,8 @@ class AttentionPrices {
   AttentionPrices(AttentionTable const& table, Gpu const& measured_on, Gpu const& gpu, HeadShape shape);
 
   bool empty() const { return seconds_.empty(); }
-  // batch >= 0 and length >= 0; below the smallest knots the price stays (0 at batch 0 or length 0).
+  // batch >= 0 and length >= 0 (0 at batch 0 or length 0). Below the smallest length the price stays; below
+  // the smallest batch the time beyond that of the smallest length shrinks with the batch.
   Seconds at(double batch, double length) const;
   // Prefill of `added` tokens that follow `prefix` cached ones in each sequence: time of the whole less time
   // of the prefix, not less than the time of `added` tokens alone.
@@ -89,7 +90,7 @@ class AttentionPrices {
 
  private:
   // A batch between (or beyond) two rows of the grid: (1 - weight) x low + weight x high. Of one row, low =
-  // high, it is the row, or weight x the row where weight is above 0.
+  // high, weight is the batch over the row's.
   struct Rows {
     std::size_t low = 0;
     std::size_t high = 0;

@@ -2,9 +2,38 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <tuple>
+#include <vector>
+
 #include "models/calibration_text.hpp"
 
 namespace rollcast {
+
+namespace {
+
+auto key_of(NcclCorrection const& c) { return std::tie(c.gpu, c.fabric, c.kind, c.ranks, c.nodes); }
+auto key_of(ExchangeFit const& f) { return std::tie(f.gpu, f.mode, f.direction, f.several_nodes); }
+auto key_of(CustomAllReduceSeries const& s) { return std::tie(s.gpu, s.backend, s.ranks); }
+
+template <class T>
+void complete(std::vector<T>& own, std::vector<T> const& other) {
+  std::size_t const count = own.size();
+  for (T const& o : other) {
+    auto const end = own.begin() + static_cast<std::ptrdiff_t>(count);
+    if (std::none_of(own.begin(), end, [&](T const& x) { return key_of(x) == key_of(o); })) own.push_back(o);
+  }
+}
+
+}  // namespace
+
+CollectiveCalibration completed(CollectiveCalibration own, CollectiveCalibration const& other) {
+  complete(own.nccl.corrections, other.nccl.corrections);
+  complete(own.exchange.fits, other.exchange.fits);
+  complete(own.custom.series, other.custom.series);
+  return own;
+}
 
 std::string to_text(CollectiveCalibration const& calibration) {
   return to_text(calibration.nccl) + to_text(calibration.exchange) + to_text(calibration.custom);

@@ -17,6 +17,12 @@ struct CollectiveCalibration {
   CustomAllReduceCalibration custom;
 };
 
+// `own`, and of `other` what it lacks: series of another GPU, fabric, collective, rank or node count;
+// exchanges of another GPU, mode, direction or reach; engines' all-reduces of another GPU, engine or rank
+// count. So that a calibration of one cluster still tells the nearest measured one where it has nothing of
+// its own.
+CollectiveCalibration completed(CollectiveCalibration own, CollectiveCalibration const& other);
+
 // The lines of the three parts, one after another.
 std::string to_text(CollectiveCalibration const& calibration);
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "models/kernels.hpp"
+
 namespace rollcast {
 namespace {
 
@@ -23,6 +25,13 @@ bool has_series(CustomAllReduceCalibration const& calibration, std::string const
                      [&](auto const& s) { return s.gpu == gpu && s.backend == backend; });
 }
 
+CollectiveCalibration const& calibration_of(Profile const& profile) {
+  static CollectiveCalibration const none;
+  return profile.kernels && !profile.kernels->tables().collectives.empty()
+             ? profile.kernels->tables().collectives.front()
+             : none;
+}
+
 }  // namespace
 
 CollectivePrices::Answer const* CollectivePrices::find(Key const& key) const {
@@ -36,6 +45,9 @@ CollectivePrices::Answer const& CollectivePrices::keep(Key const& key, Collectiv
                                    [](Answer const& a, Key const& k) { return a.key < k; });
   return *answers_.insert(it, {key, std::move(curve)});
 }
+
+CollectivePrices::CollectivePrices(Profile const& profile, ClusterSpec cluster)
+    : CollectivePrices(calibration_of(profile), profile, std::move(cluster)) {}
 
 CollectivePrice CollectivePrices::at(CollectiveKind kind, Group g, Bytes bytes) {
   if (g.ranks <= 1) return {};

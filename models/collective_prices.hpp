@@ -27,6 +27,8 @@ struct PricedGroup {
 
 class CollectivePrices {
  public:
+  // Of the profile's own calibration, if it has one. The profile must outlive it.
+  CollectivePrices(Profile const& profile, ClusterSpec cluster);
   // Calibration and profile must outlive it.
   CollectivePrices(CollectiveCalibration const& calibration, Profile const& profile, ClusterSpec cluster)
       : calibration_(calibration), profile_(profile), cluster_(std::move(cluster)) {}
@@ -41,6 +43,8 @@ class CollectivePrices {
   CollectivePrice engine_all_reduce(EngineKind engine, int ranks, Bytes bytes, bool cuda_graphs);
 
   CollectivePrice expert_exchange(ExpertExchange const& e);
+
+  ClusterSpec const& cluster() const { return cluster_; }
 
   // Every group that was asked for, by operation, ranks, nodes and sharing.
   std::vector<PricedGroup> answered() const;

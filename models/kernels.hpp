@@ -12,6 +12,7 @@
 #include "models/collective_calibration.hpp"
 #include "models/gemm_table.hpp"
 #include "models/moe_table.hpp"
+#include "models/pass_prices.hpp"
 
 namespace rollcast {
 
@@ -20,6 +21,7 @@ struct KernelTables {
   std::vector<AttentionTable> attention;
   std::vector<MoeTable> moe;
   std::vector<CollectiveCalibration> collectives;  // at most one
+  std::vector<PassTable> passes;                   // at most one
 };
 
 // Tables of another card may lack what the card they are carried to has: for fp8, and for sliding windows of

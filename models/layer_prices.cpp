@@ -54,6 +54,16 @@ double activation_bytes(Architecture const& a, double width) {
   return (a.gated_mlp ? 3 : 2) * width * kElement;
 }
 
+// Without a gate there is one input: a read and a write, as of rope.
+Pass activation_pass(Architecture const& a, double width, double rows) {
+  return {a.gated_mlp ? PassKind::activation : PassKind::rope, width, rows};
+}
+
+PassTable const* measured_passes(Profile const& p) {
+  if (!p.kernels || p.kernels->tables().passes.empty()) return nullptr;
+  return &p.kernels->tables().passes.front();
+}
+
 }  // namespace
 
 int kv_cut(Architecture const& a, int tp) { return std::min(tp, std::max(1, a.kv_heads)); }
@@ -78,6 +88,8 @@ LayerShape layer_shape(Architecture const& a, int layer, Cut cut) {
 
   double const h = a.hidden;
   double const norms = a.parallel_block ? 1 : 2;
+  s.passes.insert(s.passes.end(), static_cast<std::size_t>(norms), {PassKind::norm, h, 1, true});
+  s.passes.insert(s.passes.end(), 2, {PassKind::add, h, 1, true});
   s.stream_bytes = bytes((norms * 2 * h + 2 * 3 * h) * kElement);
   s.kernels = s.moe ? kMoeKernels : kDenseKernels;
 
@@ -88,6 +100,8 @@ LayerShape layer_shape(Architecture const& a, int layer, Cut cut) {
     double const value = static_cast<double>(l.value_heads) * l.value_head_dim;
     // Convolution over q, k, v; norm and gate of the output.
     inner += (2 * (2 * key + value) + 3 * value) * kElement / cut.tp;
+    s.passes.push_back({PassKind::norm, (2 * key + value) / cut.tp});
+    s.passes.push_back({PassKind::activation, value / cut.tp});
     s.recurrence_per_token = Flops(2 * 3 * value * l.key_head_dim / cut.tp);
   } else {
     double const qk = a.mla ? a.mla->qk_nope_head_dim + a.mla->qk_rope_head_dim : a.head_dim;
@@ -97,7 +111,12 @@ LayerShape layer_shape(Architecture const& a, int layer, Cut cut) {
     double const heads = a.heads / static_cast<double>(cut.tp);
     double const rope = 2 * (heads + kv_heads) * qk * kElement;
     inner += rope + (a.qk_norm ? rope : 0);
-    if (a.gated_attention) inner += 3 * heads * v * kElement;
+    s.passes.push_back({PassKind::rope, (heads + kv_heads) * qk});
+    if (a.qk_norm) s.passes.push_back({PassKind::norm, qk, heads + kv_heads});
+    if (a.gated_attention) {
+      inner += 3 * heads * v * kElement;
+      s.passes.push_back({PassKind::activation, heads * v});
+    }
     s.attention_per_pair = attention_flops_per_pair(a, layer) / cut.tp;
     s.kv_per_token = bytes(kv_heads * (qk + v) * kElement);
     if (!a.mla) s.heads = HeadShape{heads, kv_heads, qk};
@@ -114,10 +133,16 @@ LayerShape layer_shape(Architecture const& a, int layer, Cut cut) {
                          whole ? 1.0 : cut.tp,
                          static_cast<double>(cut.ep)};
     // Tokens are copied to their experts' order and back.
+    double const shared = static_cast<double>(m.shared_intermediate) / cut.tp;
     inner += rows * (activation_bytes(a, width) + 4 * h * kElement);
-    inner += activation_bytes(a, static_cast<double>(m.shared_intermediate) / cut.tp);
+    inner += activation_bytes(a, shared);
+    s.passes.push_back(activation_pass(a, width, rows));
+    s.passes.insert(s.passes.end(), 2, {PassKind::embedding, h, rows});
+    if (shared > 0) s.passes.push_back(activation_pass(a, shared, 1));
   } else {
-    inner += activation_bytes(a, static_cast<double>(a.intermediate) / cut.tp);
+    double const width = static_cast<double>(a.intermediate) / cut.tp;
+    inner += activation_bytes(a, width);
+    s.passes.push_back(activation_pass(a, width, 1));
   }
   s.inner_bytes = bytes(inner);
   return s;
@@ -207,6 +232,30 @@ Seconds products_time(Profile const& p, LayerProducts const& products, double to
                       double clock) {
   Seconds total = experts_time(p, products, tokens, dtype, clock);
   for (Matmul const& m : products.matmuls) total += matmul_time(p, m, tokens, dtype, clock);
+  return total;
+}
+
+Seconds passes_time(Profile const& p, LayerShape const& s, double tokens, double stream_cut, bool fuse) {
+  PassTable const* const table = measured_passes(p);
+  Seconds const by_bytes = memory_time(p, (s.inner_bytes + s.stream_bytes / stream_cut) * tokens);
+  if (table == nullptr) return by_bytes;
+  int norms_to_fuse = fuse ? 2 : 0;  // there are two adds
+  Seconds total;
+  for (Pass const& pass : s.passes) {
+    double const rows = tokens * pass.rows_per_token / (pass.stream ? stream_cut : 1);
+    std::optional<Seconds> time;
+    if (pass.stream && pass.kind == PassKind::norm && norms_to_fuse > 0) {
+      --norms_to_fuse;
+      continue;  // with the add before it
+    }
+    if (pass.stream && pass.kind == PassKind::add && fuse) {
+      time = fused_time(*table, p.gpu, {PassKind::add, PassKind::norm}, rows, pass.width);
+    } else {
+      time = pass_time(*table, p.gpu, pass.kind, rows, pass.width);
+    }
+    if (!time) return by_bytes;
+    total += *time;
+  }
   return total;
 }
 

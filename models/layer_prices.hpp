@@ -37,8 +37,17 @@ struct Matmul {
 // Expected matrices of `m` that a batch reads: copies for a dense product.
 double matrices_read(Matmul const& m, double tokens);
 
+// A memory pass: rows_per_token rows of `width` elements for each token.
+struct Pass {
+  PassKind kind = PassKind::norm;
+  double width = 0;
+  double rows_per_token = 1;
+  bool stream = false;  // on the residual stream, cut by sequence parallelism
+};
+
 struct LayerShape {
   std::vector<Matmul> matmuls;
+  std::vector<Pass> passes;
   // Bytes of all memory passes of one token's forward in bf16. On the residual stream (two norms, two adds;
   // cut by sequence parallelism) and inside the tensor-parallel part (rope, head norms, activation, routing).
   Bytes stream_bytes;
@@ -86,6 +95,11 @@ Seconds products_time(Profile const& p, LayerProducts const& products, double to
 // Of the experts alone; zero without experts. A measured time is slowed as that of gemm_time.
 Seconds experts_time(Profile const& p, LayerProducts const& products, double tokens, DType dtype,
                      double clock);
+
+// Forward of the memory passes: measured laws, else bytes over bandwidth. stream_cut: ranks over which
+// sequence parallelism cuts the residual stream. fuse: each add runs in one kernel with a norm, as in
+// engines.
+Seconds passes_time(Profile const& p, LayerShape const& s, double tokens, double stream_cut, bool fuse);
 
 // Whether the adapter has matrices beside this tensor ("q" targets "self_attn.q_proj.weight").
 bool is_target(Adapter const& adapter, std::string const& tensor);

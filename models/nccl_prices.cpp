@@ -74,8 +74,10 @@ Nearest nearest_series(NcclCalibration const& calibration, ClusterSpec const& c,
   bool const several_nodes = t.nodes > 1;
   for (NcclCorrection const& s : calibration.corrections) {
     if ((s.nodes > 1) != several_nodes || s.knots.empty() || !is_of_such_links(s, c.node.gpu, t)) continue;
-    int const distance = kind_distance(kind, s.kind) + gpu_distance(c.node.gpu, s.gpu) +
-                         (several_nodes ? fabric_distance(c.fabric, s.fabric) : 0);
+    int distance = kind_distance(kind, s.kind);
+    if (distance > out.distance) continue;
+    distance += gpu_distance(c.node.gpu, s.gpu);
+    if (several_nodes && distance <= out.distance) distance += fabric_distance(c.fabric, s.fabric);
     if (distance >= kNoStandIn || distance > out.distance) continue;
     if (distance < out.distance) {
       // Two TCP stacks have little in common.

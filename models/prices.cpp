@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "models/kernels.hpp"
+#include "models/sustained_clock.hpp"
 
 namespace rollcast {
 namespace {
@@ -87,10 +88,8 @@ Seconds gemm_time(Profile const& p, double m, double n, double k, DType dtype, d
   Bytes const moved = size_of(dtype) * (m * k + n * k + m * n);
   GemmKind const kind = dtype == DType::fp8 ? GemmKind::fp8 : GemmKind::bf16;
   if (GemmPrices const* measured = p.kernels ? p.kernels->gemm(kind) : nullptr) {
-    Seconds const burst = measured->at(m, n, k) * (dtype == DType::fp32 ? 2 : 1);
-    FlopsPerSecond const peak = dtype == DType::fp8 && p.gpu.fp8.value > 0 ? p.gpu.fp8 : p.gpu.bf16;
-    Seconds const compute = work / peak;
-    return burst * (1 + (1 / clock - 1) * (compute / max(compute, moved / p.gpu.memory_bandwidth)));
+    double const halves = dtype == DType::fp32 ? 2 : 1;
+    return sustained_time(measured->at(m, n, k), p.gpu, kind, m, n, k, clock) * halves;
   }
   return max(work / (matmul_rate(p, dtype) * clock), moved / matmul_bandwidth(p));
 }

@@ -18,8 +18,7 @@ BytesPerSecond matmul_bandwidth(Profile const& p);
 
 // y[m,n] = x[m,k] W[n,k]^T. Measured (fp32: twice the bf16 time), else max(compute, memory) of the roofline:
 // 2mnk / (gemm share x peak), (mk + nk + mn) x element / (gemm_memory share x bandwidth).
-// clock: matrix rate over its burst rate. A measured time is slowed as far as its roofline is bound by
-// compute: x (1 + (1 / clock - 1) x compute / max(compute, memory)).
+// clock: matrix rate over its burst rate; a measured time is slowed by it as sustained_time has it.
 Seconds gemm_time(Profile const& p, double m, double n, double k, DType dtype, double clock = 1);
 
 // A kernel that only moves bytes: bytes / (memory_pass share x bandwidth).

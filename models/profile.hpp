@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/engine_overhead.hpp"
 #include "models/hardware.hpp"
 
 namespace rollcast {
@@ -74,9 +75,12 @@ struct Profile {
   Cited collective_alpha_node;     // latency of a small all-reduce of 8 GPUs of one node
   Cited collective_alpha_network;  // additional latency of a small all-reduce per doubling of nodes
   Cited fabric_latency;            // Fabric::latency of the network on which that was measured
+  Cited attention_backward_over_forward;  // time; a profile fitted to measured rows has it, else no source
   // Measured tables bound to `gpu` (models/kernels.hpp); null: none. Where they have a price it goes before
   // the shares above.
   std::shared_ptr<Kernels const> kernels;
+  // By engine, where known.
+  std::vector<EngineOverhead> engines;
 };
 
 // Every number of the profile by name, for listings and for the test that demands a source of each.

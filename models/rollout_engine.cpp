@@ -11,11 +11,13 @@ constexpr Seconds kNever{std::numeric_limits<double>::infinity()};
 
 }  // namespace
 
-RolloutEngine::RolloutEngine(EngineOptions const& options, std::int64_t kv_blocks, StepPrices const& prices)
+RolloutEngine::RolloutEngine(EngineOptions const& options, std::int64_t kv_blocks, StepPrices const& prices,
+                             Seconds least_prefill_step)
     : block_size_(options.block_size),
       max_running_(options.max_num_seqs),
       budget_(options.max_num_batched_tokens),
       chunked_(options.chunked_prefill),
+      least_prefill_step_(least_prefill_step),
       prices_(prices),
       pages_(kv_blocks, options.block_size, options.prefix_caching),
       page_needs_(2 * static_cast<std::size_t>(options.block_size), 0) {
@@ -138,7 +140,7 @@ void RolloutEngine::end(int i, bool aborted, std::vector<Completion>& out) {
   } else {
     stop_running(i);
   }
-  out.push_back({s.id, now_, s.generated, aborted});
+  out.push_back({s.id, now_, s.generated, aborted, s.first_token});
   pages_.leave(s.group);
   s.place = Sequence::Place::nowhere;
   free_places_.push_back(i);
@@ -169,6 +171,8 @@ std::optional<Seconds> RolloutEngine::next_event_time() {
 }
 
 void RolloutEngine::advance_to(Seconds t, std::vector<Completion>& out) { drive(t, false, out); }
+
+void RolloutEngine::advance_to_completion(std::vector<Completion>& out) { drive(kNever, true, out); }
 
 Seconds RolloutEngine::run_to_end(std::vector<Completion>& out) {
   std::size_t const before = out.size();

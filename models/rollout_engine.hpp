@@ -19,6 +19,9 @@
 // with
 //   the step that yields its last token; the KV of that token is never written.
 //
+// A step with prompt tokens runs without CUDA graphs: it takes at least as long as its launches
+// (least_prefill_step), whatever the GPU needs.
+//
 // Time: an outside event acts at the first step boundary at or after its time (while idle or paused, every
 // moment is a boundary). Those with a time (submit, pause, resume) may be announced for later and act in
 // order of time, then of call; the others act at now(). Where advance_to cuts the time changes no result, not
@@ -52,6 +55,7 @@ struct Completion {
   Seconds time;
   int generated = 0;  // less than response_tokens only when aborted
   bool aborted = false;
+  Seconds first_token{};  // end of the step that yielded it; 0 where there is none
 };
 
 // One point of the engine's curves, written at every event: what holds from this time on. One per time, the
@@ -82,7 +86,8 @@ class RolloutEngine {
  public:
   // prices must outlive the engine. kv_blocks: pages available. std::logic_error: an option below 1,
   // kv_blocks below 1, prices that check() refuses.
-  RolloutEngine(EngineOptions const& options, std::int64_t kv_blocks, StepPrices const& prices);
+  RolloutEngine(EngineOptions const& options, std::int64_t kv_blocks, StepPrices const& prices,
+                Seconds least_prefill_step = {});
 
   // std::logic_error for a request that can never run (the scenario checks refuse it before): more pages than
   // kv_blocks for prompt + response - 1 tokens or, without chunked prefill, more of them than the budget; a
@@ -96,6 +101,9 @@ class RolloutEngine {
   // Runs to the first step boundary at or after t and appends what finished, in order of time. Idle or
   // paused, the clock goes to t.
   void advance_to(Seconds t, std::vector<Completion>& out);
+  // Runs to the next completion and appends it with those of the same boundary; nothing is appended when
+  // there is none (idle, or paused).
+  void advance_to_completion(std::vector<Completion>& out);
   // Runs until nothing is left that can run; returns the time of the last completion of this call (now(), if
   // none).
   Seconds run_to_end(std::vector<Completion>& out);
@@ -173,6 +181,7 @@ class RolloutEngine {
   int max_running_;
   std::int64_t budget_;
   bool chunked_;
+  Seconds least_prefill_step_;
   StepTable prices_;
   KvPages pages_;
 

@@ -18,16 +18,6 @@ constexpr double kShortestPrompt = 16;
 
 Cut cut_of(EngineOptions const& e) { return {e.parallel.tp, e.parallel.ep, /*whole_experts=*/true}; }
 
-Seconds all_reduce_time(Profile const& p, EngineOptions const& e, ClusterSpec const& c, Bytes buffer) {
-  Group const group = placed_group(c, e.parallel.tp, 1);
-  CollectivePrice price = collective_price(p, c, CollectiveKind::all_reduce, group, buffer);
-  // Engines bring their own all-reduce for small messages inside a node.
-  if (group.ranks > 1 && group.nodes == 1 && e.kind != EngineKind::hf) {
-    price.alpha = min(price.alpha, Seconds(p.engine_all_reduce_alpha.value));
-  }
-  return price.total();
-}
-
 // KV bytes that one rank reads for one position of one sequence in one layer, and the FLOPs it takes.
 struct PositionWork {
   Bytes kv;
@@ -154,26 +144,34 @@ Products products_of(Profile const& p, Architecture const& a, EngineOptions cons
 }
 
 Seconds dense_time_of(Products const& products, Profile const& p, Architecture const& a,
-                      EngineOptions const& e, ClusterSpec const& c, double tokens) {
+                      EngineOptions const& e, CollectivePrices& collectives, double tokens) {
   constexpr double kBurst = 1;
   Bytes const hidden = bytes(tokens * a.hidden * kElement);
-  Seconds const reductions = all_reduce_time(p, e, c, hidden) * (a.parallel_block ? 1 : 2);
+  Seconds const reduction =
+      collectives.engine_all_reduce(e.kind, e.parallel.tp, hidden, e.cuda_graphs).total();
+  Seconds const reductions = reduction * (a.parallel_block ? 1 : 2);
   Seconds total;
   for (Products::Layer const& layer : products.layers) {
     Seconds time = products_time(p, layer.products, tokens, e.weights, kBurst);
     time += Flops(tokens * layer.shape.recurrence_per_token.value) / attention_rate(p);
-    time += memory_time(p, (layer.shape.inner_bytes + layer.shape.stream_bytes) * tokens);
+    time += passes_time(p, layer.shape, tokens, 1, e.kind != EngineKind::hf);
     if (!e.cuda_graphs) time = max(time, Seconds(p.kernel_launch.value) * layer.shape.kernels);
     total += (time + reductions) * layer.count;
   }
   double const sampled = std::min(tokens, static_cast<double>(std::max(1, e.max_num_seqs)));
   for (Matmul const& m : products.head) total += matmul_time(p, m, sampled, head_dtype(e), kBurst);
   if (e.parallel.pp > 1) {
-    Group const neighbours = placed_group(c, e.parallel.pp, e.parallel.tp);
-    total +=
-        collective_price(p, c, CollectiveKind::send_recv, neighbours, hidden).total() * (e.parallel.pp - 1);
+    Group const neighbours = placed_group(collectives.cluster(), e.parallel.pp, e.parallel.tp);
+    total += collectives.at(CollectiveKind::send_recv, neighbours, hidden).total() * (e.parallel.pp - 1);
   }
   return total;
+}
+
+// Of vLLM and SGLang the published runs tell the work between steps alone; TRT-LLM's points were served with
+// its overlap.
+EngineOverhead const* measured_overhead(Profile const& p, EngineOptions const& e) {
+  bool const told = e.kind == EngineKind::trtllm || !e.async_scheduling;
+  return told ? find_overhead(p.engines, e.kind) : nullptr;
 }
 
 // Chords over token counts that are multiples of a tile (below one tile: every count).
@@ -238,7 +236,8 @@ Curve curve_of(F const& f, double last, double tile) {
 
 Seconds dense_time(Profile const& p, Architecture const& a, EngineOptions const& e, ClusterSpec const& c,
                    double tokens) {
-  return dense_time_of(products_of(p, a, e), p, a, e, c, tokens);
+  CollectivePrices collectives(p, c);
+  return dense_time_of(products_of(p, a, e), p, a, e, collectives, tokens);
 }
 
 Seconds decode_attention_time(Profile const& p, Architecture const& a, EngineOptions const& e, double batch,
@@ -248,10 +247,21 @@ Seconds decode_attention_time(Profile const& p, Architecture const& a, EngineOpt
 
 StepPrices rollout_step_prices(Profile const& p, Architecture const& a, EngineOptions const& e,
                                ClusterSpec const& c) {
+  CollectivePrices collectives(p, c);
+  return rollout_step_prices(p, collectives, a, e);
+}
+
+StepPrices rollout_step_prices(Profile const& p, CollectivePrices& collectives, Architecture const& a,
+                               EngineOptions const& e) {
   StepPrices prices;
-  prices.fixed = Seconds(p.engine_step.value);
-  prices.per_sequence =
-      Seconds((e.async_scheduling ? p.engine_per_sequence : p.engine_per_sequence_synchronous).value);
+  if (EngineOverhead const* const measured = measured_overhead(p, e)) {
+    prices.fixed = measured->step;
+    prices.per_sequence = measured->per_sequence;
+  } else {
+    prices.fixed = Seconds(p.engine_step.value);
+    prices.per_sequence =
+        Seconds((e.async_scheduling ? p.engine_per_sequence : p.engine_per_sequence_synchronous).value);
+  }
   if (e.logprobs) {
     prices.fixed += Seconds(p.engine_logprobs_step.value);
     prices.per_sequence += Seconds(p.engine_logprobs_per_sequence.value);
@@ -259,8 +269,9 @@ StepPrices rollout_step_prices(Profile const& p, Architecture const& a, EngineOp
 
   Products const products = products_of(p, a, e);
   double const last = std::max({2, e.max_num_batched_tokens, e.max_num_seqs});
-  prices.dense = curve_of([&](double tokens) { return dense_time_of(products, p, a, e, c, tokens).value; },
-                          last, p.kernels ? kTile : 1);
+  prices.dense =
+      curve_of([&](double tokens) { return dense_time_of(products, p, a, e, collectives, tokens).value; },
+               last, p.kernels ? kTile : 1);
 
   double const batch = std::max(2, e.max_num_seqs);
   double const context = std::max({2, e.max_model_len, a.max_context});

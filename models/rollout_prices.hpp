@@ -1,6 +1,7 @@
 // The tables a rollout engine runs on, from profile, architecture and engine options.
 #pragma once
 
+#include "models/collective_prices.hpp"
 #include "models/job.hpp"
 #include "models/profile.hpp"
 #include "models/step_prices.hpp"
@@ -25,12 +26,16 @@ Seconds dense_time(Profile const& p, Architecture const& a, EngineOptions const&
 Seconds decode_attention_time(Profile const& p, Architecture const& a, EngineOptions const& e, double batch,
                               double context);
 
+// fixed, per_sequence: the profile's overhead of the engine (with async_scheduling TRT-LLM's alone), else
+// engine_step and engine_per_sequence; log-probabilities on top.
 // dense: knots set so that the curve is within 1 % of dense_time at every token count from 1 to
 // max_num_batched_tokens (or max_num_seqs); with measured products at 1 to 16 and the multiples of 16,
 // between them a line. decode_attention: on the knots of the measured table; without one linear in batch and
 // in batch x context, so two knots each. prefill: a prompt in a batch of like ones that fills
 // max_num_batched_tokens, lengths by factors of 2. The clock is the burst clock: decoding does not load the
 // matrix units. cluster gives the tensor-parallel group its interconnect.
+StepPrices rollout_step_prices(Profile const& p, CollectivePrices& collectives, Architecture const& a,
+                               EngineOptions const& e);
 StepPrices rollout_step_prices(Profile const& p, Architecture const& a, EngineOptions const& e,
                                ClusterSpec const& c);
 

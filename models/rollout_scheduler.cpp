@@ -93,8 +93,10 @@ void RolloutEngine::run_chunks(std::vector<Completion>& out) {
     tokens += c.tokens;
     prefill += prices_.prefill(at(c.sequence).computed, c.tokens);
   }
-  Seconds const cost{prices_.base(decoding_ + static_cast<std::int64_t>(chunks_.size()), decoding_ + tokens) +
-                     prices_.attention(decoding_, context_, 1) + prefill};
+  Seconds const cost =
+      max(Seconds(prices_.base(decoding_ + static_cast<std::int64_t>(chunks_.size()), decoding_ + tokens) +
+                  prices_.attention(decoding_, context_, 1) + prefill),
+          least_prefill_step_);
   now_ += cost;
   counters_.busy += cost;
   counters_.prefill_tokens += tokens;
@@ -202,6 +204,7 @@ void RolloutEngine::pass_steps(std::int64_t n) {
 
 void RolloutEngine::start_decoding(int i) {
   Sequence& s = at(i);
+  if (s.generated == 0) s.first_token = now_;
   ++s.generated;
   ++counters_.generated_tokens;
   s.place = Sequence::Place::decode;

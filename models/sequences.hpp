@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "models/units.hpp"
+
 namespace rollcast {
 
 struct Sequence {
@@ -23,6 +25,7 @@ struct Sequence {
   int previous = -1;
   int next = -1;
   Place place = Place::nowhere;
+  Seconds first_token;
 };
 
 // A doubly linked list through the sequences' own previous and next, by position.

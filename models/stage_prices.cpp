@@ -21,6 +21,20 @@ struct LogitBytes {
 constexpr LogitBytes kPlainCrossEntropy{18, 14};
 constexpr LogitBytes kFusedCrossEntropy{2, 4};
 
+// Sums for the forward and the backward of a stage.
+struct Sums {
+  Seconds compute;
+  Seconds communication;
+  Flops flops;
+};
+
+// Of the products at a number of tokens.
+struct ProductSums {
+  double tokens = -1;
+  Sums forward;
+  Sums backward;
+};
+
 // What a stage holds, the same for every micro-batch.
 struct StageWork {
   struct Layers {
@@ -28,9 +42,12 @@ struct StageWork {
     int count = 0;
     LayerProducts products;
     std::optional<AttentionPrices> attention;
+    ProductSums last = {};
   };
   std::vector<Layers> layers;
   std::vector<Matmul> head;  // empty without lm_head
+  LayerProducts head_products;
+  ProductSums last_head;
 };
 
 StageWork work_of(Profile const& p, Job const& job, Stage const& s) {
@@ -46,20 +63,14 @@ StageWork work_of(Profile const& p, Job const& job, Stage const& s) {
     work.layers.push_back(std::move(layers));
   }
   if (s.has_lm_head) work.head = lm_head_matmuls(job.model, parallel.tp);
+  work.head_products.matmuls = work.head;
   return work;
 }
 
-// Sums for the forward and the backward of a stage.
-struct Sums {
-  Seconds compute;
-  Seconds communication;
-  Flops flops;
-};
-
 class StagePricer {
  public:
-  StagePricer(Profile const& p, Job const& job, MicroBatch const& m)
-      : p_(p), job_(job), parallel_(job.train.parallel) {
+  StagePricer(Profile const& p, CollectivePrices& collectives, Job const& job, MicroBatch const& m)
+      : p_(p), collectives_(collectives), job_(job), parallel_(job.train.parallel) {
     tokens_ = static_cast<double>(m.tokens) / parallel_.cp;
     pairs_ = m.pairs / parallel_.cp;
     useful_ = m.tokens > 0 ? static_cast<double>(m.useful_tokens) / static_cast<double>(m.tokens) : 0;
@@ -68,15 +79,14 @@ class StagePricer {
     ep_ = placed_group(job.cluster, parallel_.ep, parallel_.tp * parallel_.cp);
   }
 
-  void add_layers(StageWork::Layers const& layers) {
+  void add_layers(StageWork::Layers& layers) {
     LayerShape const& shape = layers.shape;
     Sums forward;
     Sums backward;
-    add_products(shape.matmuls, layers.products, forward, backward);
+    add_products(shape.matmuls, layers.products, layers.last, forward, backward);
 
     Seconds const attention = attention_time(layers);
-    Seconds const attention_backward =
-        attention * (kAttentionBackward * p_.attention_forward.value / p_.attention_backward.value);
+    Seconds const attention_backward = attention * backward_over_forward();
     forward.compute += attention;
     backward.compute += attention_backward;
     Flops const recurrence(tokens_ * shape.recurrence_per_token.value);
@@ -85,7 +95,7 @@ class StagePricer {
     forward.flops += Flops(pairs_ * shape.attention_per_pair.value) + recurrence;
     backward.flops += 2 * (Flops(pairs_ * shape.attention_per_pair.value) + recurrence);
 
-    Seconds const passes = memory_time(p_, (shape.inner_bytes + shape.stream_bytes / stream_cut()) * tokens_);
+    Seconds const passes = passes_time(p_, shape, tokens_, stream_cut(), /*fuse=*/false);
     forward.compute += passes;
     backward.compute += 2 * passes;
 
@@ -114,18 +124,17 @@ class StagePricer {
     forward_.communication += tensor_parallel(1);
   }
 
-  void add_head(std::vector<Matmul> const& head, LogitBytes logit) {
+  void add_head(StageWork& work, LogitBytes logit) {
     double const tp = parallel_.tp;
     Seconds const norm = memory_time(p_, bytes(2 * job_.model.hidden * kElement / stream_cut() * tokens_));
     forward_.compute += norm;
     backward_.compute += 2 * norm;
-    add_products(head, {head, std::nullopt, {}, 1}, forward_, backward_);
+    add_products(work.head, work.head_products, work.last_head, forward_, backward_);
     double const logits = tokens_ * job_.model.vocab / tp;
     forward_.compute += memory_time(p_, bytes(logits * logit.forward));
     backward_.compute += memory_time(p_, bytes(logits * logit.backward));
     forward_.communication +=
-        collective_price(p_, job_.cluster, CollectiveKind::all_reduce, tp_, bytes(4 * tokens_)).total() *
-        kVocabularyReductions;
+        collectives_.at(CollectiveKind::all_reduce, tp_, bytes(4 * tokens_)).total() * kVocabularyReductions;
     backward_.communication += tensor_parallel(1);
   }
 
@@ -163,9 +172,26 @@ class StagePricer {
     return layers.attention->at(tokens_ / length, length) / p_.sustained_clock.value;
   }
 
+  double backward_over_forward() const {
+    Cited const& measured = p_.attention_backward_over_forward;
+    if (!measured.source.empty()) return measured.value;
+    return kAttentionBackward * p_.attention_forward.value / p_.attention_backward.value;
+  }
+
+  // What depends on the tokens alone is kept for the next micro-batch, which often has as many.
+  void add_products(std::vector<Matmul> const& tensors, LayerProducts const& products, ProductSums& last,
+                    Sums& forward, Sums& backward) const {
+    if (last.tokens < tokens_ || tokens_ < last.tokens) {
+      last = {tokens_, {}, {}};
+      price_products(tensors, products, last.forward, last.backward);
+    }
+    add(forward, last.forward, 1);
+    add(backward, last.backward, 1);
+  }
+
   // Time by the products as they run, FLOPs and adapters by the tensors.
-  void add_products(std::vector<Matmul> const& tensors, LayerProducts const& products, Sums& forward,
-                    Sums& backward) const {
+  void price_products(std::vector<Matmul> const& tensors, LayerProducts const& products, Sums& forward,
+                      Sums& backward) const {
     double const clock = p_.sustained_clock.value;
     auto const& adapter = job_.algorithm.adapter;
     DType const dtype = job_.train.weights;
@@ -225,9 +251,7 @@ class StagePricer {
   Seconds tensor_parallel(int all_reduces) const {
     if (parallel_.tp == 1) return Seconds(0);
     Bytes const buffer = bytes(tokens_ * job_.model.hidden * kElement);
-    auto const price = [&](CollectiveKind kind) {
-      return collective_price(p_, job_.cluster, kind, tp_, buffer).total();
-    };
+    auto const price = [&](CollectiveKind kind) { return collectives_.at(kind, tp_, buffer).total(); };
     if (!job_.train.sequence_parallel) return price(CollectiveKind::all_reduce) * all_reduces;
     return (price(CollectiveKind::reduce_scatter) + price(CollectiveKind::all_gather)) * all_reduces;
   }
@@ -236,18 +260,18 @@ class StagePricer {
     if (!shape.moe || parallel_.ep == 1) return Seconds(0);
     Bytes const buffer =
         bytes(tokens_ / stream_cut() * job_.model.moe->experts_per_token * job_.model.hidden * kElement);
-    return 2 * collective_price(p_, job_.cluster, CollectiveKind::all_to_all, ep_, buffer).total();
+    return 2 * collectives_.at(CollectiveKind::all_to_all, ep_, buffer).total();
   }
 
   Seconds context_ring(LayerShape const& shape, int tensors, Seconds attention) const {
     if (parallel_.cp == 1 || shape.kv_per_token.value <= 0) return Seconds(0);
-    Seconds const hop = collective_price(p_, job_.cluster, CollectiveKind::send_recv, cp_,
-                                         shape.kv_per_token * (tokens_ * tensors))
-                            .total();
+    Seconds const hop =
+        collectives_.at(CollectiveKind::send_recv, cp_, shape.kv_per_token * (tokens_ * tensors)).total();
     return max(Seconds(0), hop * (parallel_.cp - 1) - attention);
   }
 
   Profile const& p_;
+  CollectivePrices& collectives_;
   Job const& job_;
   Parallel const& parallel_;
   double tokens_ = 0;  // of one rank
@@ -260,17 +284,17 @@ class StagePricer {
   Sums backward_;
 };
 
-std::vector<StageTimes> price(Profile const& p, Job const& job, Stage const& s,
+std::vector<StageTimes> price(Profile const& p, CollectivePrices& collectives, Job const& job, Stage const& s,
                               std::vector<MicroBatch> const& batches) {
   LogitBytes const logit = job.train.fused_cross_entropy ? kFusedCrossEntropy : kPlainCrossEntropy;
-  StageWork const work = work_of(p, job, s);
+  StageWork work = work_of(p, job, s);
   std::vector<StageTimes> times;
   times.reserve(batches.size());
   for (MicroBatch const& m : batches) {
-    StagePricer pricer(p, job, m);
+    StagePricer pricer(p, collectives, job, m);
     if (s.has_embedding) pricer.add_embedding();
-    for (StageWork::Layers const& layers : work.layers) pricer.add_layers(layers);
-    if (s.has_lm_head) pricer.add_head(work.head, logit);
+    for (StageWork::Layers& layers : work.layers) pricer.add_layers(layers);
+    if (s.has_lm_head) pricer.add_head(work, logit);
     times.push_back(pricer.times());
   }
   return times;
@@ -289,14 +313,14 @@ std::vector<Stage> pipeline_stages(Architecture const& a, int pp) {
   return stages;
 }
 
-std::vector<StageTimes> stage_times(Profile const& p, Job const& job, Stage const& s,
-                                    std::vector<MicroBatch> const& batches) {
-  return price(p, job, s, batches);
+std::vector<StageTimes> stage_times(Profile const& p, CollectivePrices& collectives, Job const& job,
+                                    Stage const& s, std::vector<MicroBatch> const& batches) {
+  return price(p, collectives, job, s, batches);
 }
 
-std::vector<StageTimes> logprob_times(Profile const& p, Job const& job, Stage const& s,
-                                      std::vector<MicroBatch> const& batches) {
-  std::vector<StageTimes> times = price(p, job, s, batches);
+std::vector<StageTimes> logprob_times(Profile const& p, CollectivePrices& collectives, Job const& job,
+                                      Stage const& s, std::vector<MicroBatch> const& batches) {
+  std::vector<StageTimes> times = price(p, collectives, job, s, batches);
   for (StageTimes& t : times) {
     t.backward = Seconds(0);
     t.backward_flops = Flops(0);
@@ -306,11 +330,13 @@ std::vector<StageTimes> logprob_times(Profile const& p, Job const& job, Stage co
 }
 
 StageTimes stage_times(Profile const& p, Job const& job, Stage const& s, MicroBatch const& m) {
-  return stage_times(p, job, s, std::vector<MicroBatch>{m}).front();
+  CollectivePrices collectives(p, job.cluster);
+  return stage_times(p, collectives, job, s, {m}).front();
 }
 
 StageTimes logprob_times(Profile const& p, Job const& job, Stage const& s, MicroBatch const& m) {
-  return logprob_times(p, job, s, std::vector<MicroBatch>{m}).front();
+  CollectivePrices collectives(p, job.cluster);
+  return logprob_times(p, collectives, job, s, {m}).front();
 }
 
 Bytes stage_transfer_bytes(Job const& job, MicroBatch const& m) {

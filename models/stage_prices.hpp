@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "models/collective_prices.hpp"
 #include "models/job.hpp"
 #include "models/packing.hpp"
 #include "models/prices.hpp"
@@ -38,7 +39,8 @@ struct StageTimes {
 //             the micro-batch, over sustained_clock; else pairs x FLOPs per pair over attention_forward
 //   backward  input and weight gradient of every product, each the FLOPs of the forward in its own shape (of
 //             measured experts: twice the forward); the weight gradient is read and written in the gradient
-//             dtype; attention: forward x 2.5 x attention_forward / attention_backward; memory passes twice
+//             dtype; attention: forward x attention_backward_over_forward, without it 2.5 x attention_forward
+//             / attention_backward; memory passes twice
 //   adapter   (LoRA) the base has no weight gradient; two products of width rank per target and their
 //             gradients. QLoRA also unpacks its weights, 0.5 B read and 2 B written each, for every use
 //   recompute full: backward also runs the forward, its collectives included; selective: its attention
@@ -55,11 +57,12 @@ StageTimes stage_times(Profile const& p, Job const& job, Stage const& s, MicroBa
 // stage). Backward members are zero.
 StageTimes logprob_times(Profile const& p, Job const& job, Stage const& s, MicroBatch const& m);
 
-// The same for many micro-batches, in their order; the stage's shapes are derived once.
-std::vector<StageTimes> stage_times(Profile const& p, Job const& job, Stage const& s,
-                                    std::vector<MicroBatch> const& batches);
-std::vector<StageTimes> logprob_times(Profile const& p, Job const& job, Stage const& s,
-                                      std::vector<MicroBatch> const& batches);
+// The same for many micro-batches, in their order; the stage's shapes are derived once. collectives: of the
+// job's cluster.
+std::vector<StageTimes> stage_times(Profile const& p, CollectivePrices& collectives, Job const& job,
+                                    Stage const& s, std::vector<MicroBatch> const& batches);
+std::vector<StageTimes> logprob_times(Profile const& p, CollectivePrices& collectives, Job const& job,
+                                      Stage const& s, std::vector<MicroBatch> const& batches);
 
 // Bytes of one activation hand-over between stages for a micro-batch, of one rank: tokens / cp x hidden in
 // bf16, divided by tp under sequence parallelism.

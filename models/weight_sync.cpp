@@ -14,7 +14,7 @@ double tensor_count(Architecture const& a) {
 
 }  // namespace
 
-WeightSync ipc_weight_sync(Profile const& p, Job const& job) {
+WeightSync ipc_weight_sync(Profile const& p, CollectivePrices& collectives, Job const& job) {
   WeightSync s;
   s.weights = size_of(job.rollout.weights) * static_cast<double>(count_parameters(job.model).total);
   s.tensors = tensor_count(job.model);
@@ -22,12 +22,11 @@ WeightSync ipc_weight_sync(Profile const& p, Job const& job) {
   if (parallel.pp > 1) {
     // Pipeline stages are the outermost dimension of the rank order: data-parallel ranks lie between them.
     Group const stages = placed_group(job.cluster, parallel.pp, job.cluster.gpus() / parallel.pp);
-    s.gather +=
-        collective_price(p, job.cluster, CollectiveKind::broadcast, stages, s.weights / parallel.tp).total();
+    s.gather += collectives.at(CollectiveKind::broadcast, stages, s.weights / parallel.tp).total();
   }
   if (parallel.tp > 1) {
     Group const shards = placed_group(job.cluster, parallel.tp, 1);
-    s.gather += collective_price(p, job.cluster, CollectiveKind::all_gather, shards, s.weights).total();
+    s.gather += collectives.at(CollectiveKind::all_gather, shards, s.weights).total();
   }
   s.copy = memory_time(p, s.weights * 2.0);
   s.per_tensor = job.framework.sync_per_tensor * s.tensors;

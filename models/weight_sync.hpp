@@ -10,8 +10,8 @@
 // Broadcast and gather run over NVLink when their ranks lie in one node, over the NICs otherwise.
 #pragma once
 
+#include "models/collective_prices.hpp"
 #include "models/job.hpp"
-#include "models/prices.hpp"
 
 namespace rollcast {
 
@@ -25,6 +25,6 @@ struct WeightSync {
   Seconds total() const { return gather + copy + per_tensor; }
 };
 
-WeightSync ipc_weight_sync(Profile const& p, Job const& job);
+WeightSync ipc_weight_sync(Profile const& p, CollectivePrices& collectives, Job const& job);
 
 }  // namespace rollcast

@@ -32,6 +32,7 @@ std::string point_text(Sample const& s) {
 }
 
 std::string operation_text(Check const& c) {
+  if (c.range != TokenRange::all) return fmt::format("{} {}", c.operation, name_of(c.range));
   return c.nodes > 1 ? fmt::format("{} on {} nodes", c.operation, c.nodes) : c.operation;
 }
 
@@ -67,6 +68,7 @@ Json check_of(Check const& c) {
           {"version", c.version},
           {"nodes", c.nodes > 0 ? Json(c.nodes) : Json(nullptr)},
           {"split", name_of(c.split)},
+          {"range", c.range == TokenRange::all ? Json(nullptr) : Json(name_of(c.range))},
           {"rows", c.rows},
           {"median", none ? Json(nullptr) : Json(nine_digits(c.median))},
           {"p90", none ? Json(nullptr) : Json(nine_digits(c.p90))},

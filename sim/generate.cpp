@@ -47,10 +47,12 @@ void record_curve(RunState& run, int rank_class, RolloutEngine const& engine) {
 void generate(RunState& run) {
   Seconds const start = run.engine.now();
   auto const shares = shard(run.samples, static_cast<int>(run.placement.classes_of_engine.size()));
+  EngineOverhead const* const overhead = find_overhead(run.profile.engines, run.job.rollout.kind);
+  Seconds const least_step = overhead != nullptr ? least_prefill_step(*overhead, run.job.model) : Seconds(0);
   std::vector<Seconds> ends;
   Seconds last = start;
   for (std::size_t e = 0; e < shares.size(); ++e) {
-    RolloutEngine engine(run.job.rollout, run.kv_blocks, run.step_prices);
+    RolloutEngine engine(run.job.rollout, run.kv_blocks, run.step_prices, least_step);
     engine.submit(requests_of(shares[e]), start);
     std::vector<Completion> completions;
     Seconds const end = shares[e].empty() ? start : engine.run_to_end(completions);

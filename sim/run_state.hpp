@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "models/collective_prices.hpp"
 #include "models/profile.hpp"
 #include "models/step_prices.hpp"
 #include "models/switching.hpp"
@@ -19,6 +20,7 @@ namespace rollcast {
 struct RunState {
   Job const& job;
   Profile const& profile;
+  CollectivePrices& collective_prices;
   EventLog& log;
   Recorder& recorder;
   Engine& engine;

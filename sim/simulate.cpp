@@ -219,9 +219,11 @@ EventLog simulate(Scenario const& scenario, Profile const& profile, RunOptions c
   }
   Engine engine;
   Collectives collectives(engine);
+  CollectivePrices collective_prices(profile, job.cluster);
   Recorder recorder(log);
   RunState run{.job = job,
                .profile = profile,
+               .collective_prices = collective_prices,
                .log = log,
                .recorder = recorder,
                .engine = engine,
@@ -229,7 +231,7 @@ EventLog simulate(Scenario const& scenario, Profile const& profile, RunOptions c
                .placement = placement,
                .stages = pipeline_stages(job.model, job.train.parallel.pp),
                .gradients = add_gradient_groups(job, profile, engine, collectives),
-               .step_prices = rollout_step_prices(profile, job.model, job.rollout, job.cluster),
+               .step_prices = rollout_step_prices(profile, collective_prices, job.model, job.rollout),
                .kv_blocks = blocks};
   engine.spawn("driver", [&] {
     for (run.step = 0; run.step < options.steps; ++run.step) {

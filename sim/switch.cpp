@@ -31,7 +31,7 @@ void copy_to_and_from_host(RunState& run, std::vector<std::vector<HostCopy>> con
 
 void synchronise_weights(RunState& run) {
   Seconds const start = run.engine.now();
-  WeightSync const sync = ipc_weight_sync(run.profile, run.job);
+  WeightSync const sync = ipc_weight_sync(run.profile, run.collective_prices, run.job);
   Seconds const gathered = start + sync.gather;
   Seconds const copied = gathered + sync.copy;
   Seconds const loaded = copied + sync.per_tensor;

@@ -28,10 +28,8 @@ Seconds transfer_time(RunState const& run, std::vector<MicroBatch> const& micro_
   int const nodes = nodes_of(run.job, {0, stride});
   Bytes largest;
   for (MicroBatch const& m : micro_batches) largest = max(largest, stage_transfer_bytes(run.job, m));
-  return collective_price(run.profile, run.job.cluster, CollectiveKind::send_recv,
-                          {.ranks = 2, .nodes = nodes, .sharing = nodes > 1 ? run.job.cluster.node.gpus : 1},
-                          largest)
-      .total();
+  Group const pair{.ranks = 2, .nodes = nodes, .sharing = nodes > 1 ? run.job.cluster.node.gpus : 1};
+  return run.collective_prices.at(CollectiveKind::send_recv, pair, largest).total();
 }
 
 // Spans of one replica's schedule that starts at `start`: work, and bubbles between and after it up to
@@ -72,8 +70,9 @@ std::vector<std::vector<StageTimes>> times_of(RunState const& run,
                                               std::vector<MicroBatch> const& micro_batches, Pass pass) {
   std::vector<std::vector<StageTimes>> times(micro_batches.size());
   for (Stage const& s : run.stages) {
-    auto const of_stage = pass == Pass::training ? stage_times(run.profile, run.job, s, micro_batches)
-                                                 : logprob_times(run.profile, run.job, s, micro_batches);
+    auto const of_stage = pass == Pass::training
+                              ? stage_times(run.profile, run.collective_prices, run.job, s, micro_batches)
+                              : logprob_times(run.profile, run.collective_prices, run.job, s, micro_batches);
     for (std::size_t m = 0; m < times.size(); ++m) times[m].push_back(of_stage[m]);
   }
   return times;
@@ -109,12 +108,12 @@ void price_collectives(Update& u) {
     std::vector<CollectivePrice> prices;
     u.buckets.push_back(gradient_buckets(run.job, run.stages[s]));
     for (GradientBucket const& b : u.buckets.back()) {
-      prices.push_back(collective_price(run.profile, run.job.cluster, reduce, group, b.bytes));
+      prices.push_back(run.collective_prices.at(reduce, group, b.bytes));
     }
     u.bucket_prices.push_back(std::move(prices));
     u.gather_prices.push_back(
-        collective_price(run.profile, run.job.cluster, CollectiveKind::all_gather, group,
-                         size_of(run.job.train.weights) * stage_parameters(run.job, run.stages[s])));
+        run.collective_prices.at(CollectiveKind::all_gather, group,
+                                 size_of(run.job.train.weights) * stage_parameters(run.job, run.stages[s])));
     u.optimizer.push_back(optimizer_time(run.profile, run.job, run.stages[s]));
   }
 }

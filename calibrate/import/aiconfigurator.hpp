@@ -7,6 +7,9 @@
 //   nccl_perf                  collectives on one node, message_size in elements; variant: nccl
 //   custom_allreduce_perf      all_reduce on one node; variant: backend ("vllm_graph", "vllm_eager")
 //   wideep_deepep_*_perf       ep_dispatch and ep_combine, us, 8 GPUs a node; variant: mode and SMs
+//   silicon_*                  served_ttft and served_tpot; no precision is bf16; rows with prefill and
+//   decode on
+//                              separate GPUs, and of GPUs that the catalog does not hold, are skipped
 //
 // A window_size above 0 ends the kernel's name: "fa3 window 128".
 //
@@ -42,5 +45,8 @@ void read_aiconfigurator_all_reduce(SourceText const& source, Imported& out);
 
 bool is_aiconfigurator_wideep(std::vector<std::string> const& columns);
 void read_aiconfigurator_wideep(SourceText const& source, Imported& out);
+
+bool is_aiconfigurator_served(std::vector<std::string> const& columns);
+void read_aiconfigurator_served(SourceText const& source, Imported& out);
 
 }  // namespace rollcast

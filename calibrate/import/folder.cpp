@@ -9,6 +9,7 @@
 
 #include "calibrate/import/aiconfigurator.hpp"
 #include "calibrate/import/deepep.hpp"
+#include "calibrate/import/flash_attention.hpp"
 #include "calibrate/import/llmservingsim.hpp"
 #include "calibrate/import/nccl_tests.hpp"
 #include "calibrate/import/nvbandwidth.hpp"
@@ -52,9 +53,11 @@ std::vector<Kind> const& kinds() {
        read_aiconfigurator_all_reduce},
       {"aiconfigurator wideep", by_columns<is_aiconfigurator_wideep>, read_aiconfigurator_wideep},
       {"DeepEP figures", by_columns<is_deepep>, read_deepep},
+      {"aiconfigurator served", by_columns<is_aiconfigurator_served>, read_aiconfigurator_served},
       {"vidur layers", by_columns<is_vidur_layers>, read_vidur_layers},
       {"vidur network", by_columns<is_vidur_network>, read_vidur_network},
       {"LLMServingSim layers", by_columns<is_llmservingsim>, read_llmservingsim},
+      {"FlashAttention charts", by_columns<is_flash_attention>, read_flash_attention},
       {"nccl-tests table", by_columns<is_nccl_tests_table>, read_nccl_tests_table},
       {"nvbandwidth output", by_text<is_nvbandwidth_log>, read_nvbandwidth_log},
       {"nccl-tests output", by_text<is_nccl_tests_log>, read_nccl_tests_log},

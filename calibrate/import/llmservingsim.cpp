@@ -1,6 +1,10 @@
 #include "calibrate/import/llmservingsim.hpp"
 
 #include <algorithm>
+#include <array>
+#include <functional>
+#include <map>
+#include <string_view>
 #include <utility>
 
 #include "calibrate/import/gpu_names.hpp"
@@ -26,6 +30,7 @@ void describe_layer(Architecture const& a, std::string const& layer, double toke
   double const inner = a.intermediate / tp;
   auto const gemm = [&](double n, double k) {
     s.operation = "gemm";
+    s.variant = "sustained";
     s.shape = {tokens, n, k};
   };
   auto const pass = [&](char const* variant, double width) {
@@ -49,6 +54,59 @@ void describe_layer(Architecture const& a, std::string const& layer, double toke
   }
 }
 
+constexpr std::array<std::string_view, 7> kProducts = {"q_proj",    "k_proj",  "v_proj",   "o_proj",
+                                                       "gate_proj", "up_proj", "down_proj"};
+constexpr std::array<std::string_view, 5> kOthers = {"input_layernorm", "post_layernorm", "rope", "act_fn",
+                                                     "attn"};
+
+// A layer is spread over as many rows as it has parts.
+class TimedLayers {
+ public:
+  void add(std::string const& part, double tokens, double tp, Sample const& s) {
+    Layer& layer = layers_[{tp, tokens}];
+    layer.last = s;
+    layer.parts[part] = s.seconds;
+  }
+
+  void append_to(Imported& out, Architecture const& a) const {
+    for (auto const& [key, layer] : layers_) {
+      Sample s = layer.last;
+      s.variant = "apart";
+      s.shape = {key.second,
+                 static_cast<double>(a.hidden),
+                 static_cast<double>(a.heads),
+                 static_cast<double>(a.kv_heads),
+                 static_cast<double>(a.head_dim),
+                 static_cast<double>(a.intermediate),
+                 key.first};
+      s.operation = "layer_gemm";
+      s.seconds = Seconds(0);
+      if (!sum(layer, kProducts, s.seconds)) continue;
+      out.samples.push_back(s);
+      s.operation = "layer";
+      if (sum(layer, kOthers, s.seconds)) out.samples.push_back(std::move(s));
+    }
+  }
+
+ private:
+  struct Layer {
+    Sample last;
+    std::map<std::string, Seconds, std::less<>> parts;
+  };
+
+  template <std::size_t N>
+  static bool sum(Layer const& layer, std::array<std::string_view, N> const& parts, Seconds& time) {
+    for (std::string_view const part : parts) {
+      auto const it = layer.parts.find(part);
+      if (it == layer.parts.end()) return false;
+      time += it->second;
+    }
+    return true;
+  }
+
+  std::map<std::pair<double, double>, Layer> layers_;
+};
+
 }  // namespace
 
 bool is_llmservingsim(std::vector<std::string> const& columns) {
@@ -63,6 +121,7 @@ void read_llmservingsim(SourceText const& source, Imported& out) {
     return;
   }
   TableReader row(source, out);
+  TimedLayers layers;
   while (row.next()) {
     Sample s;
     s.gpu = gpu_of(source, row);
@@ -77,8 +136,10 @@ void read_llmservingsim(SourceText const& source, Imported& out) {
       skip(out, source, "layer " + shown(row.text("layer_name")) + " is no operation with a price");
       continue;
     }
+    if (cached < 1) layers.add(row.text("layer_name"), tokens, tp, s);
     out.samples.push_back(std::move(s));
   }
+  layers.append_to(out, *model);
 }
 
 }  // namespace rollcast

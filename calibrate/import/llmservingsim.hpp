@@ -2,7 +2,9 @@
 // tp_size, latency(ns). The model is the folder that names one of the catalog.
 //
 // Projections become gemm; norms, rope, act_fn and embedding memory_pass (width as in vidur.hpp); attn
-// attention_prefill of one sequence of `input` tokens after kv_cache cached ones.
+// attention_prefill of one sequence of `input` tokens after kv_cache cached ones. Where
+// all parts of a layer were timed without cached tokens, also layer_gemm and layer. Products are
+// sustained: no short bursts at locked clocks.
 #pragma once
 
 #include <string>

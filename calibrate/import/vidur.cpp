@@ -1,5 +1,6 @@
 #include "calibrate/import/vidur.hpp"
 
+#include <optional>
 #include <utility>
 
 #include "calibrate/import/collective_names.hpp"
@@ -38,6 +39,47 @@ std::vector<Part> parts_of(TableReader& row) {
           {"emb", 0, 0, hidden, "embedding"}};
 }
 
+// The layer that a row timed, while its parts are read.
+struct TimedLayer {
+  int products = 0;
+  int passes = 0;
+  Seconds product_time;
+  Seconds pass_time;
+
+  void add(Part const& part, Seconds time) {
+    if (part.variant == "embedding") return;  // once a model
+    if (part.n > 0) {
+      ++products;
+      product_time += time;
+      return;
+    }
+    ++passes;
+    // A layer adds its residual twice; the table times one.
+    pass_time += part.variant == "add" ? 2 * time : time;
+  }
+};
+
+void add_layer(TableReader& row, Sample s, TimedLayer const& timed, Imported& out) {
+  constexpr int kProducts = 4, kPasses = 5;
+  if (row.text("use_gated_mlp") != "True" || timed.products < kProducts) return;
+  double const heads = row.count("n_head"), hidden = row.count("n_embd");
+  s.variant = "fused";
+  s.shape = {row.count("num_tokens"),
+             hidden,
+             heads,
+             row.count("n_kv_head"),
+             hidden / heads,
+             row.count("n_expanded_embd"),
+             row.count("num_tensor_parallel_workers")};
+  s.operation = "layer_gemm";
+  s.seconds = timed.product_time;
+  out.samples.push_back(s);
+  if (timed.passes < kPasses) return;
+  s.operation = "layer";
+  s.seconds += timed.pass_time;
+  out.samples.push_back(std::move(s));
+}
+
 }  // namespace
 
 bool is_vidur_layers(std::vector<std::string> const& columns) {
@@ -50,6 +92,8 @@ void read_vidur_layers(SourceText const& source, Imported& out) {
   while (row.next()) {
     std::string const gpu = gpu_of(source, row);
     double const tokens = row.count("num_tokens");
+    TimedLayer timed;
+    std::optional<Sample> last;
     for (Part const& part : parts_of(row)) {
       std::string const column = "time_stats." + part.column + ".median";
       if (!row.has(column)) continue;
@@ -61,15 +105,19 @@ void read_vidur_layers(SourceText const& source, Imported& out) {
       Sample s;
       s.gpu = gpu;
       s.operation = part.n > 0 ? "gemm" : "memory_pass";
-      s.variant = part.variant;
+      s.variant = part.n > 0 ? "sustained" : part.variant;
       s.dtype = "bf16";
       s.shape =
           part.n > 0 ? std::vector<double>{tokens, part.n, part.k} : std::vector<double>{tokens, part.width};
       s.seconds = ms(row.positive(column));
       s.source = source.name;
       s.version = "vidur";
-      if (row.good()) out.samples.push_back(std::move(s));
+      if (!row.good()) continue;
+      timed.add(part, s.seconds);
+      last = s;
+      out.samples.push_back(std::move(s));
     }
+    if (last) add_layer(row, std::move(*last), timed, out);
   }
 }
 

@@ -1,7 +1,7 @@
 // rollcast calibrate import DIR|FILE... --out samples.csv
 // rollcast calibrate fit --samples DIR|FILE... --out profile.yaml
 // rollcast calibrate check --samples DIR [--profile FILE|GPU [--as GPU]] [--json F]
-// rollcast calibrate bench
+// rollcast calibrate bench: calibrate_bench.cpp
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -19,13 +19,18 @@
 #include "calibrate/embedded_profiles.hpp"
 #include "calibrate/fit_profile.hpp"
 #include "calibrate/import/folder.hpp"
+#include "calibrate/layers.hpp"
 #include "calibrate/measured_profile.hpp"
 #include "calibrate/profiles.hpp"
 #include "calibrate/sample_file.hpp"
+#include "calibrate/served.hpp"
 #include "models/catalog/catalog.hpp"
+#include "models/kernels.hpp"
 #include "reports/calibrate_report.hpp"
+#include "reports/commands/calibrate_bench.hpp"
 #include "reports/commands/commands.hpp"
 #include "reports/commands/option_checks.hpp"
+#include "reports/commands/profile_input.hpp"
 #include "reports/commands/scenario_input.hpp"
 #include "reports/output_file.hpp"
 
@@ -127,21 +132,10 @@ std::string add_predictors(ProfileText const& text, std::string const& gpu_name,
   if (gpu_name != text.gpu) {
     for (Predictor& p : list) p.is_knot = {};  // nothing of this card is in the profile
   }
+  for (Predictor& p : served_predictors(*profile.value)) list.push_back(std::move(p));
   for (Predictor& p : datasheet_predictors(*profile.value)) list.push_back(std::move(p));
+  add_layer_predictors(list);
   return {};
-}
-
-std::optional<ProfileText> read_profile(std::string const& path) {
-  if (auto built_in = embedded_profile_of(path)) return built_in;
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream content;
-  if (!in || !(content << in.rdbuf())) {
-    print_error(fmt::format("the profile {} cannot be read", shown(path)));
-    return std::nullopt;
-  }
-  ProfileTextResult r = profile_from_text(content.str(), path);
-  std::fputs(format(r.problems).c_str(), stderr);
-  return std::move(r.profile);
 }
 
 // The profile that was given, for the GPU `as` where that is not empty; else of each GPU the
@@ -165,6 +159,7 @@ std::optional<std::map<std::string, std::vector<Predictor>>> predictors_for(
         error = add_predictors(*text, name, predictors);
       } else {
         predictors[name] = datasheet_predictors(datasheet_profile(*gpu));
+        add_layer_predictors(predictors[name]);
       }
     }
   }
@@ -237,13 +232,6 @@ int fit(FitArguments const& a) {
   return read.imported.problems.empty() ? 0 : kBadInput;
 }
 
-int bench() {
-  print_error(
-      "the benchmarks are programs of their own, built where a CUDA compiler is found; run them on the GPU "
-      "to be measured and give their output to 'rollcast calibrate fit --samples'");
-  return kBadInput;
-}
-
 }  // namespace
 
 void add_calibrate_command(CLI::App& app, int& exit_code) {
@@ -309,8 +297,7 @@ void add_calibrate_command(CLI::App& app, int& exit_code) {
   check->footer("Exit code 1: the profile holds rows that are held out.");
   check->callback([ck, &exit_code] { exit_code = check_profile(*ck); });
 
-  CLI::App* const benchmarks = calibrate->add_subcommand("bench", "How to measure on your own GPUs");
-  benchmarks->callback([&exit_code] { exit_code = bench(); });
+  add_bench_command(*calibrate, exit_code);
 }  // namespace rollcast
 
 }  // namespace rollcast

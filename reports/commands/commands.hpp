@@ -1,6 +1,6 @@
 // The commands of the program, one file each. Each function adds one verb to the command line; when the verb
 // runs it sets exit_code (0: forecast made, 2: bad input, 3: an outcome named by --fail-on; of calibrate
-// check 1: failed).
+// check and bench 1: failed).
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -3,12 +3,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "calibrate/profiles.hpp"
 #include "reports/commands/commands.hpp"
 #include "reports/commands/memory_guard.hpp"
 #include "reports/commands/option_checks.hpp"
 #include "reports/commands/outputs.hpp"
+#include "reports/commands/profile_input.hpp"
 #include "reports/commands/scenario_input.hpp"
 #include "reports/output_file.hpp"
 #include "scenarios/explain.hpp"
@@ -26,6 +28,7 @@ struct Arguments {
   OutputOptions outputs;
   bool explain = false;
   std::string max_memory;
+  std::string profile;
 };
 
 // One sentence when the forecast would take more memory than it may; empty if it fits.
@@ -51,6 +54,15 @@ int refuse(std::string const& sentence) {
   return 2;
 }
 
+std::optional<Profile> profile_of(Arguments const& arguments, Gpu const& gpu) {
+  if (arguments.profile.empty()) return profile_for(gpu);
+  auto text = read_profile(arguments.profile);
+  if (!text) return std::nullopt;
+  Parsed<Profile> profile = profile_with(std::move(*text), gpu);
+  if (!profile.value) print_error(arguments.profile + ": " + profile.error);
+  return std::move(profile.value);
+}
+
 int run(Arguments const& arguments) {
   std::string conflict = output_conflict(arguments.outputs, inputs_of(arguments.scenario));
   if (conflict.empty() && arguments.explain && takes_standard_output(arguments.outputs))
@@ -66,12 +78,13 @@ int run(Arguments const& arguments) {
   }
   if (std::string const problem = memory_problem(scenario->job, arguments); !problem.empty())
     return refuse(problem);
-  Profile const profile = profile_for(scenario->job.cluster.node.gpu);
+  auto const profile = profile_of(arguments, scenario->job.cluster.node.gpu);
+  if (!profile) return 2;
   if (arguments.explain) {
-    std::string const told = explain(*scenario) + "\n" + sentence(profile.note) + "\n\n";
+    std::string const told = explain(*scenario) + "\n" + sentence(profile->note) + "\n\n";
     if (std::string const error = write_file("-", told); !error.empty()) return refuse(error);
   }
-  return write_outputs(simulate(*scenario, profile, arguments.run), arguments.outputs);
+  return write_outputs(simulate(*scenario, *profile, arguments.run), arguments.outputs);
 }
 
 }  // namespace
@@ -88,6 +101,10 @@ void add_run_command(CLI::App& app, int& exit_code) {
       ->capture_default_str()
       ->check(whole_number(0, UINT64_MAX))
       ->type_name("S");
+  command
+      ->add_option("--profile", arguments->profile,
+                   "Prices of your own (rollcast calibrate fit); default: the built-in ones of the GPU")
+      ->type_name("FILE");
   add_output_options(*command, arguments->outputs);
   command->add_flag("--explain", arguments->explain, "Print every value and where it came from first");
   command

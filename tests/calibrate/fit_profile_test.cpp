@@ -54,7 +54,7 @@ Check const& check_named(CheckResult const& r, std::string const& version, Sampl
 TEST(FitProfile, OneSoftwareIsTakenAndTheHeldOutPairsArePredicted) {
   Gpu const& gpu = *find_gpu(builtin_catalog(), "h200-sxm");
   ProfileText const text = fit_profile(gpu, products(), {true, "", "2026-01-31"});
-  ASSERT_EQ(text.operations.size(), 1U);
+  ASSERT_FALSE(text.operations.empty());
   EXPECT_EQ(text.operations[0].software, "mine");
   EXPECT_GT(text.operations[0].heldout_rows, 0);
 
@@ -68,6 +68,27 @@ TEST(FitProfile, OneSoftwareIsTakenAndTheHeldOutPairsArePredicted) {
   EXPECT_LT(check_named(r, "mine", SampleSplit::heldout).p90, 0.02);
   // Half of the measured time: the price is 50 % too low.
   EXPECT_NEAR(check_named(r, "other", SampleSplit::train).bias, -0.5, 0.004);
+}
+
+// The operations that a run prices; products in bf16 were measured, the rest is said to be otherwise.
+TEST(FitProfile, EveryOperationHasANote) {
+  ProfileText const text = fit_profile(*find_gpu(builtin_catalog(), "h200-sxm"), products(), {true, "", ""});
+  std::map<std::string, Basis> basis;
+  for (OperationNote const& o : text.operations) {
+    EXPECT_TRUE(basis.emplace(o.operation + "|" + o.dtype, o.basis).second) << o.operation << " twice";
+    EXPECT_TRUE(o.basis == Basis::measured || !o.source.empty()) << o.operation;
+  }
+  EXPECT_EQ(basis.at("gemm|bf16"), Basis::measured);
+  for (char const* derived :
+       {"gemm|fp8", "gemm|fp8_block", "attention_prefill|bf16", "attention_decode|bf16",
+        "attention_backward|bf16", "moe|bf16", "collectives|", "copy|", "kernel_launch|", "sustained_clock|"})
+    EXPECT_EQ(basis.at(derived), Basis::derived) << derived;
+  for (char const* pass :
+       {"memory_pass norm|", "memory_pass rope|", "memory_pass activation|", "memory_pass add|",
+        "memory_pass embedding|", "memory_pass log_softmax|", "memory_pass adam|", "cross_entropy|"})
+    EXPECT_EQ(basis.at(pass), Basis::bytes_over_bandwidth) << pass;
+  EXPECT_EQ(basis.at("sampling|"), Basis::fitted);
+  EXPECT_EQ(basis.at("cuda_graph_launch|"), Basis::fitted);
 }
 
 TEST(FitProfile, AProfileOfEveryRowFailsTheCheck) {

@@ -95,6 +95,40 @@ TEST(Split, OnlyInteriorHeadConfigurationsAreHeldOut) {
   }
 }
 
+// hash("memory_pass|56") and hash("memory_pass|activation|3584") are multiples of 5; so is that of
+// norms of width 8192, but it is the widest.
+TEST(Split, PassesHoldOutTokenCountsAndInteriorWidths) {
+  EXPECT_TRUE(holds_out("memory_pass|56"));
+  EXPECT_FALSE(holds_out("memory_pass|64"));
+  EXPECT_TRUE(holds_out("memory_pass|activation|3584"));
+  EXPECT_TRUE(holds_out("memory_pass|norm|8192"));
+  std::vector<Sample> samples;
+  for (double const tokens : {56.0, 64.0}) {
+    for (double const width : {2048.0, 3584.0, 8192.0}) {
+      for (char const* variant : {"activation", "norm"}) {
+        samples.push_back(sample("memory_pass", {tokens, width}));
+        samples.back().variant = variant;
+      }
+    }
+  }
+  std::vector<SampleSplit> const splits = split_of(samples);
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    Sample const& s = samples[i];
+    bool const held =
+        s.shape[0] < 60 || (s.variant == "activation" && s.shape[1] > 3000 && s.shape[1] < 4000);
+    EXPECT_EQ(splits[i], held ? SampleSplit::heldout : SampleSplit::train) << i;
+  }
+}
+
+TEST(Split, ServedPointsOfManyGpusAreHeldOut) {
+  std::vector<SampleSplit> const expected = {SampleSplit::train, SampleSplit::train, SampleSplit::heldout,
+                                             SampleSplit::heldout};
+  std::vector<Sample> samples;
+  for (double const tp : {1.0, 2.0, 4.0, 8.0})
+    samples.push_back(sample("served_tpot", {1024, 128, 8, tp, 1, 1}));
+  EXPECT_EQ(split_of(samples), expected);
+}
+
 TEST(Split, EverythingElseIsTrain) {
   EXPECT_EQ(split_of({sample("copy", {1e6}), sample("memory_pass", {64, 4096})}),
             (std::vector<SampleSplit>{SampleSplit::train, SampleSplit::train}));

@@ -132,6 +132,22 @@ TEST(CollectivePrices, SaysHowWellEachGroupIsKnown) {
                        "ep_dispatch 16x2 measured, exchange", "ep_dispatch 32x4 unmeasured, exchange"}));
 }
 
+TEST(CollectiveCalibration, CompletedByWhatItLacks) {
+  CollectiveCalibration own;
+  own.nccl.corrections.push_back({"h100-sxm", "", all_reduce, 8, 1, GB_per_s(360), {{3, 0}}, "own"});
+  own.custom.series.push_back({"h100-sxm", "vllm_graph", 8, GB_per_s(450), {{10, 5}}, "own"});
+  CollectiveCalibration other = calibration();
+  other.nccl.corrections.push_back({"h100-sxm", "", all_reduce, 4, 1, GB_per_s(360), {{3, 0}}, "other"});
+  CollectiveCalibration const both = completed(own, other);
+  ASSERT_EQ(both.nccl.corrections.size(), 2U);
+  EXPECT_EQ(both.nccl.corrections[0].source, "own");
+  EXPECT_EQ(both.nccl.corrections[1].source, "other");
+  ASSERT_EQ(both.custom.series.size(), 2U);
+  EXPECT_EQ(both.custom.series[0].source, "own");
+  EXPECT_EQ(both.custom.series[1].backend, "vllm_eager");
+  EXPECT_EQ(both.exchange.fits.size(), 1U);
+}
+
 TEST(CollectiveCurve, EveryPointIsItsOwn) {
   // 8 B, 11.3 B, ... 64 GiB; the time of point i is i us: half way in bytes between 16 B and 16 sqrt 2 B
   // (points 2 and 3) 2.5 us; 32 B point 4; below 8 B point 0; above linear in bytes.

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <memory>
+#include <utility>
 
 #include "models/layer_prices.hpp"
 #include "models/rollout_prices.hpp"
@@ -41,6 +42,13 @@ AttentionTable three_rooflines(AttentionKind kind) {
   return t;
 }
 
+KernelTables tables_of(std::vector<GemmTable> gemm, std::vector<AttentionTable> attention) {
+  KernelTables t;
+  t.gemm = std::move(gemm);
+  t.attention = std::move(attention);
+  return t;
+}
+
 Profile with(KernelTables tables) {
   Profile p = round_profile();
   p.kernels = std::make_shared<Kernels const>(std::move(tables), p.gpu);
@@ -48,7 +56,7 @@ Profile with(KernelTables tables) {
 }
 
 TEST(Kernels, APriceThatIsNotMeasuredIsNone) {
-  Kernels const k({{twice_the_roofline(GemmKind::bf16)}, {three_rooflines(AttentionKind::decode)}, {}, {}},
+  Kernels const k(tables_of({twice_the_roofline(GemmKind::bf16)}, {three_rooflines(AttentionKind::decode)}),
                   round_profile().gpu);
   EXPECT_NE(k.gemm(GemmKind::bf16), nullptr);
   EXPECT_EQ(k.gemm(GemmKind::fp8), nullptr);
@@ -61,12 +69,12 @@ TEST(Kernels, APriceThatIsNotMeasuredIsNone) {
 
 TEST(Kernels, ACardWithoutFp8RunsItInBf16) {
   Gpu const a100 = *find_gpu(builtin_catalog(), "a100-sxm-80gb");
-  Kernels const k({{twice_the_roofline(GemmKind::bf16)}, {}, {}, {}}, a100);
+  Kernels const k(tables_of({twice_the_roofline(GemmKind::bf16)}, {}), a100);
   EXPECT_EQ(k.gemm(GemmKind::fp8), k.gemm(GemmKind::bf16));
 }
 
 TEST(Kernels, TheClockSlowsWhatComputes) {
-  Profile const p = with({{twice_the_roofline(GemmKind::bf16)}, {}, {}, {}});
+  Profile const p = with(tables_of({twice_the_roofline(GemmKind::bf16)}, {}));
   // Bound by compute: 2 x 2 x 8192^3 / 989e12 at full clock, a ninth more at 0.9.
   double const square = 4 * std::pow(8192.0, 3) / 989e12;
   EXPECT_NEAR(gemm_time(p, 8192, 8192, 8192, DType::bf16).value, square, 1e-9 * square);
@@ -90,10 +98,9 @@ TEST(Kernels, ProductsThatShareTheirInputRunAsOne) {
 }
 
 TEST(Kernels, ADecodeStepIsTheSumOfItsKernels) {
-  Profile const p = with({{twice_the_roofline(GemmKind::bf16)},
-                          {three_rooflines(AttentionKind::decode), three_rooflines(AttentionKind::prefill)},
-                          {},
-                          {}});
+  Profile const p =
+      with(tables_of({twice_the_roofline(GemmKind::bf16)},
+                     {three_rooflines(AttentionKind::decode), three_rooflines(AttentionKind::prefill)}));
   Architecture const a = catalog_model("llama-3.1-8b");
   EngineOptions e;
   e.max_model_len = 8192;
@@ -115,7 +122,7 @@ TEST(Kernels, ADecodeStepIsTheSumOfItsKernels) {
 
 TEST(Kernels, APackCostsWhatItsSequencesCost) {
   Profile const p =
-      with({{twice_the_roofline(GemmKind::bf16)}, {three_rooflines(AttentionKind::prefill)}, {}, {}});
+      with(tables_of({twice_the_roofline(GemmKind::bf16)}, {three_rooflines(AttentionKind::prefill)}));
   Job const job = llama_job(1);
   Stage const layers{0, 32, false, false};
   // 8 sequences of 1,024, or 4 of 512 and 3 of 2,048 (all 8,192 tokens): the attention of the latter has

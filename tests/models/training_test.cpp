@@ -87,8 +87,10 @@ TEST(StageTimes, LogprobsAreAForward) {
 TEST(StageTimes, ManyMicroBatchesCostWhatEachDoes) {
   Job const job = llama_job(2);
   std::vector<MicroBatch> const batches{one_sequence(100), one_sequence(4000), one_sequence(17)};
-  auto const many = stage_times(round_profile(), job, whole(job), batches);
-  auto const logprobs = logprob_times(round_profile(), job, whole(job), batches);
+  Profile const profile = round_profile();
+  CollectivePrices collectives(profile, job.cluster);
+  auto const many = stage_times(profile, collectives, job, whole(job), batches);
+  auto const logprobs = logprob_times(profile, collectives, job, whole(job), batches);
   ASSERT_EQ(many.size(), 3U);
   ASSERT_EQ(logprobs.size(), 3U);
   for (std::size_t i = 0; i < 3; ++i) {

@@ -18,12 +18,17 @@ Job with_layout(int nodes, Parallel train) {
   return job;
 }
 
-double gather(int nodes, Parallel train) {
-  return ipc_weight_sync(round_profile(), with_layout(nodes, train)).gather.value;
+WeightSync sync(int nodes, Parallel train) {
+  Profile const profile = round_profile();
+  Job const job = with_layout(nodes, train);
+  CollectivePrices collectives(profile, job.cluster);
+  return ipc_weight_sync(profile, collectives, job);
 }
 
+double gather(int nodes, Parallel train) { return sync(nodes, train).gather.value; }
+
 TEST(WeightSync, WithoutCutsOnlyCopies) {
-  WeightSync const s = ipc_weight_sync(round_profile(), with_layout(2, {}));
+  WeightSync const s = sync(2, {});
   EXPECT_DOUBLE_EQ(s.weights.value, kWeights);
   EXPECT_DOUBLE_EQ(s.gather.value, 0);
   // Written once, read once at half of 3.35 TB/s.

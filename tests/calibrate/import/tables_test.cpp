@@ -28,6 +28,37 @@ Read read(std::string const& path, std::string const& text, ImportHints const& h
   return r;
 }
 
+TEST(Tables, Served) {
+  std::string const header =
+      "id,backend,backend_version,model_path,system,precision,mode,isl,osl,batch_size,tp_size,pp_size,"
+      "attention_dp_size,moe_ep_size,silicon_ttft_ms,silicon_tpot_ms\n";
+  Read const r =
+      read("silicon_e2e/silicon_dev.csv",
+           header + "a,trtllm,1.0.0rc3,meta-llama/Llama-3.1-8B,h100_sxm,,agg,1024,128,8,2,1,1,1,190.5,7.5\n" +
+               "b,sglang,,org/M,b200_sxm,fp8,agg,1024,128,8,2,1,4,8,20,5\n" +
+               "c,sglang,1,org/M,b300_sxm,fp8,agg,1024,128,8,2,1,1,,20,5\n" +
+               "d,sglang,1,org/M,b200_sxm,fp8,disagg,1024,128,,,,,,20,5\n");
+  EXPECT_EQ(r.kind, "aiconfigurator served");
+  ASSERT_EQ(r.in.samples.size(), 4U);
+  Sample const& s = r.in.samples[0];
+  EXPECT_EQ(s.gpu, "h100-sxm");
+  EXPECT_EQ(s.operation, "served_ttft");
+  EXPECT_EQ(s.variant, "trtllm meta-llama/Llama-3.1-8B");
+  EXPECT_EQ(s.dtype, "bf16");
+  EXPECT_EQ(s.version, "trtllm 1.0.0rc3");
+  EXPECT_THAT(s.shape, ElementsAre(1024, 128, 8, 2, 1, 1));
+  EXPECT_DOUBLE_EQ(s.seconds.value, 0.1905);
+  EXPECT_EQ(r.in.samples[1].operation, "served_tpot");
+  EXPECT_DOUBLE_EQ(r.in.samples[1].seconds.value, 0.0075);
+  EXPECT_EQ(r.in.samples[2].variant, "sglang org/M attention dp 4");
+  EXPECT_EQ(r.in.samples[2].version, "sglang");
+  EXPECT_THAT(r.in.samples[2].shape, ElementsAre(1024, 128, 8, 2, 1, 8));
+  ASSERT_EQ(r.in.skipped.size(), 2U);
+  EXPECT_EQ(r.in.skipped[0].why, "a GPU that the catalog does not hold");
+  EXPECT_EQ(r.in.skipped[1].why, "prefill and decode on separate GPUs");
+  EXPECT_TRUE(r.in.problems.empty());
+}
+
 TEST(Tables, Gemm) {
   Read const r = read("h100_sxm/gemm/vllm/0.24.0/gemm_perf.csv",
                       "kernel_source,gemm_dtype,m,n,k,latency\nlinear,bfloat16,32,65536,12288,0.5\n"
@@ -150,7 +181,7 @@ TEST(Tables, VidurLayers) {
                       "n_expanded_embd,vocab_size,use_gated_mlp,num_tokens,num_tensor_parallel_workers\n"
                       ".1,.2,.3,.4,.5,.6,.7,.8,.9,0.0,32,8,4096,14336,128256,True,64,2\n");
   EXPECT_EQ(r.kind, "vidur layers");
-  ASSERT_EQ(r.in.samples.size(), 9U) << format(r.in.problems);
+  ASSERT_EQ(r.in.samples.size(), 10U) << format(r.in.problems);
   EXPECT_THAT(r.in.samples[0].shape, ElementsAre(64, 3072, 4096));
   EXPECT_DOUBLE_EQ(r.in.samples[0].seconds.value, 0.3e-3);
   EXPECT_THAT(r.in.samples[1].shape, ElementsAre(64, 4096, 2048));
@@ -159,6 +190,47 @@ TEST(Tables, VidurLayers) {
   EXPECT_EQ(r.in.samples[6].variant, "rope");
   EXPECT_THAT(r.in.samples[6].shape, ElementsAre(64, (16 + 4) * 128));
   EXPECT_EQ(r.in.skipped.at(0).why, "an operation without a time");
+  EXPECT_EQ(r.in.samples[0].variant, "sustained");
+  // Products: 0.3 + 0.5 + 0.7 + 0.9 ms. Without the time of the residual add there is no whole layer.
+  EXPECT_EQ(r.in.samples[9].operation, "layer_gemm");
+  EXPECT_EQ(r.in.samples[9].variant, "fused");
+  EXPECT_THAT(r.in.samples[9].shape, ElementsAre(64, 4096, 32, 8, 128, 14336, 2));
+  EXPECT_NEAR(r.in.samples[9].seconds.value, 2.4e-3, 1e-12);
+}
+
+// Products 0.3 + 0.5 + 0.7 + 0.9 = 2.4 ms; norms 0.2 + 0.6, rope 0.4, activation 0.8 and twice an add of
+// 0.05: 2.1 ms.
+TEST(Tables, VidurLayersAsAWhole) {
+  Read const r = read("vidur/compute/h100/meta-llama/Meta-Llama-3-8B/mlp.csv",
+                      "time_stats.emb.median,time_stats.input_layernorm.median,time_stats.attn_pre_proj."
+                      "median,time_stats.attn_rope."
+                      "median,time_stats.attn_post_proj.median,time_stats.post_attention_layernorm.median,"
+                      "time_stats.mlp_up_proj.median,"
+                      "time_stats.mlp_act.median,time_stats.mlp_down_proj.median,time_stats.add.median,n_"
+                      "head,n_kv_head,n_embd,"
+                      "n_expanded_embd,vocab_size,use_gated_mlp,num_tokens,num_tensor_parallel_workers\n"
+                      ".1,.2,.3,.4,.5,.6,.7,.8,.9,.05,32,8,4096,14336,128256,True,64,2\n"
+                      ".1,.2,.3,.4,.5,.6,.7,.8,.9,.05,32,8,4096,14336,128256,False,64,2\n");
+  ASSERT_EQ(r.in.samples.size(), 22U) << format(r.in.problems);
+  EXPECT_EQ(r.in.samples[11].operation, "layer");
+  EXPECT_NEAR(r.in.samples[11].seconds.value, 4.5e-3, 1e-12);
+}
+
+// 16 sequences of 1,024 with 16 heads of 128: a forward is 4 x 1,024^2 / 2 x 2,048 FLOP each, 68.72 GFLOP in
+// all, 3.5 times that is 240.5 GFLOP; at 133 TFLOP/s 1.8084 ms.
+TEST(Tables, FlashAttentionCharts) {
+  Read const r = read("fa.csv",
+                      "gpu,kernel,pass,causal,head_dim,seqlen,batch_x_seqlen,tflops,read_from\n"
+                      "A100-80GB SXM,FA2,fwd+bwd,1,128,1024,16384,133,chart labels\n"
+                      "A100-80GB SXM,FA2,fwd+bwd,0,128,1024,16384,173,chart labels\n");
+  ASSERT_EQ(r.in.samples.size(), 1U) << format(r.in.problems);
+  Sample const& s = r.in.samples[0];
+  EXPECT_EQ(s.gpu, "a100-sxm-80gb");
+  EXPECT_EQ(s.operation, "attention_backward");
+  EXPECT_EQ(s.variant, "forward");
+  EXPECT_THAT(s.shape, ElementsAre(16, 1024, 16, 16, 128));
+  EXPECT_NEAR(s.seconds.value, 1.8084e-3, 1e-7);
+  EXPECT_EQ(r.in.skipped.size(), 1U);
 }
 
 TEST(Tables, VidurNetwork) {
@@ -247,7 +319,9 @@ TEST_F(Folder, OnePathMustBeThereAndKnown) {
 }
 
 // Rows by `wc -l` less the header. Left out: the 22 rows of the nccl tables that their poster calls
-// under-performing, six of DeepEP's that are bandwidths. A vidur row has ten operations, a DeepEP row two.
+// under-performing, six of DeepEP's that are bandwidths. A vidur row has ten operations and two sums of a
+// layer, of LLMServingSim 2,048 token counts have the two sums, half of the charts is not causal, a DeepEP
+// row has two.
 TEST(SharedData, EveryRowIsRead) {
   fs::path const data = fs::path(ROLLCAST_SOURCE_DIR) / ".." / "shared" / "data";
   if (!fs::exists(data / "aiconfigurator")) GTEST_SKIP() << "no measured tables at ../shared/data";
@@ -263,12 +337,14 @@ TEST(SharedData, EveryRowIsRead) {
   EXPECT_EQ(rows["aiconfigurator nccl"], 504U + 504U + 342U + 1008U);
   EXPECT_EQ(rows["aiconfigurator custom all-reduce"], 4U * 138U);
   EXPECT_EQ(rows["aiconfigurator wideep"], 2U * (43U + 161U));
-  EXPECT_EQ(rows["vidur layers"], 10U * (4U * 1044U + 2U * 1824U));
+  EXPECT_EQ(rows["vidur layers"], 12U * (4U * 1044U + 2U * 1824U));
   EXPECT_EQ(rows["vidur network"], 2U * 1988U + 6958U + 2982U);
-  EXPECT_EQ(rows["LLMServingSim layers"], 2U * 30720U);
+  EXPECT_EQ(rows["LLMServingSim layers"], 2U * (30720U + 2U * 2048U));
   EXPECT_EQ(rows["nccl-tests table"], 137U - 22U);
   EXPECT_EQ(rows["DeepEP figures"], 2U * 6U);
-  EXPECT_EQ(rows.size(), 12U);
+  EXPECT_EQ(rows["FlashAttention charts"], 12U);
+  EXPECT_EQ(rows["aiconfigurator served"], 2U * 1783U);  // one engine, on a GPU of the catalog
+  EXPECT_EQ(rows.size(), 14U);
 }
 
 }  // namespace
