@@ -11,9 +11,7 @@
 namespace rollcast {
 namespace {
 
-constexpr double kTile = 16;        // aligned: a multiple of it, or not larger
-constexpr double kWideTile = 128;   // of the kernels for large m
-constexpr double kLastStep = 2049;  // from there on a tile more is little
+constexpr double kTile = 16;  // aligned: a multiple of it, or not larger
 // Knots farther apart than this get more between them; closer in m, where the roofline bends.
 constexpr double kWidest = 2.01;
 constexpr double kWidestInM = 1.42;
@@ -150,46 +148,6 @@ GemmTable completed(GemmTable const& table, Gpu const& gpu) {
   return t;
 }
 
-// With 256, 257 and 512 measured, 272 to 384 take as long as 257 (three tiles of 128) and 400 on as long as
-// 512.
-GemmTable with_tile_steps(GemmTable const& t, Gpu const& gpu) {
-  if (t.kind != GemmKind::bf16) return t;
-  struct Step {
-    double m;
-    std::size_t like, limit;  // as long as knot `like`, not longer than `limit`
-  };
-  std::vector<Step> steps;
-  for (std::size_t l = 0; l < t.m.size(); ++l) {
-    steps.push_back({t.m[l], l, l});
-    bool const starts_tile = l > 0 && l + 1 < t.m.size() && t.m[l] <= kLastStep &&
-                             t.m[l] - t.m[l - 1] < 1.5 && !(std::fmod(t.m[l - 1], kWideTile) > 0) &&
-                             t.m[l + 1] - t.m[l - 1] > kWideTile;
-    if (!starts_tile) continue;
-    double const start = t.m[l - 1];
-    steps.push_back({start + kTile, l, l + 1});
-    steps.push_back({start + kWideTile, l, l + 1});
-    if (t.m[l + 1] - start < 2.5 * kWideTile) steps.push_back({start + kWideTile + kTile, l + 1, l + 1});
-  }
-  GemmTable out = t;
-  out.m.clear();
-  out.log_ratio.clear();
-  for (Step const& s : steps) out.m.push_back(s.m);
-  for (std::size_t i = 0; i < t.n.size(); ++i) {
-    for (std::size_t j = 0; j < t.k.size(); ++j) {
-      auto const log_roof = [&](double m) {
-        return portable_log(gemm_roofline(gpu, t.kind, m, t.n[i], t.k[j]).value);
-      };
-      for (Step const& s : steps) {
-        bool const measured = !(s.m < t.m[s.like]) && !(t.m[s.like] < s.m);
-        double const time = t.at(i, j, s.like) + (measured ? 0 : log_roof(t.m[s.like]));
-        double const limit = measured ? time : t.at(i, j, s.limit) + log_roof(t.m[s.limit]);
-        out.log_ratio.push_back(measured ? time : std::min(time, limit) - log_roof(s.m));
-      }
-    }
-  }
-  return out;
-}
-
 // The knots with more between those that are far apart, geometric middles, in m on tiles.
 std::vector<double> denser(std::vector<double> const& knots, double widest, bool on_tiles) {
   std::vector<double> all = {knots.front()};
@@ -248,7 +206,7 @@ GemmPrices::GemmPrices(GemmTable const& table, Gpu const& measured_on, Gpu const
   if (std::all_of(table.log_ratio.begin(), table.log_ratio.end(), [](double v) { return std::isnan(v); })) {
     throw std::logic_error("a gemm table without a measured value has no prices");
   }
-  GemmTable const t = with_tile_steps(completed(table, measured_on), measured_on);
+  GemmTable const t = completed(table, measured_on);
   bool const carried = !same_rates(measured_on, gpu);
   double const log_shortest = carried ? portable_log(shortest_time(table, measured_on)) : 0;
   auto const carry = [&](double log_time, double m, double n, double k) {

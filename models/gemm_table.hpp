@@ -8,8 +8,6 @@
 //                                       weighed by 1 / (distance to one neighbour x distance to the other);
 //                                       with neighbours on one side alone the nearest pair, scaled by
 //                                       roofline + shortest time of the table
-//   tiles, in bf16                      m just above a knot of whole tiles of 128 (256, 512, ...) takes as long
-//                                       as 257 to the end of its tile, the next tile as long as 512
 //   knots far apart                     more between them, linear in log ratio: to a factor of 2, in m
 //   of 1.42 bf16 and fp8                        time made ascending in n, k and aligned m (least squares)
 // Between knots log time is linear in log m, log n and log k, which keeps it ascending. Aligned: m <= 16 or a

@@ -19,10 +19,48 @@ bool stands_for(GemmKind table, GemmKind wanted) {
   return (table == GemmKind::bf16) == (wanted == GemmKind::bf16);
 }
 
+template <class T, class Same>
+void add_missing(std::vector<T>& tables, T stand_in, Same const& is_same) {
+  for (T const& t : tables) {
+    if (is_same(t, stand_in)) return;
+  }
+  tables.push_back(std::move(stand_in));
+}
+
 }  // namespace
+
+void add_stand_ins(KernelTables& tables) {
+  for (GemmTable t : std::vector<GemmTable>(tables.gemm)) {
+    if (t.kind != GemmKind::bf16) continue;
+    for (GemmKind const kind : {GemmKind::fp8, GemmKind::fp8_block}) {
+      t.kind = kind;
+      add_missing(tables.gemm, t, [](GemmTable const& a, GemmTable const& b) { return a.kind == b.kind; });
+    }
+  }
+  for (AttentionTable t : std::vector<AttentionTable>(tables.attention)) {
+    if (!same(t.kv_bytes, 2) || !same(t.window, 0)) continue;
+    for (double const window : {0.0, 128.0, 1024.0, 4096.0, 8192.0}) {
+      for (double const kv_bytes : {2.0, 1.0}) {
+        t.window = window;
+        t.kv_bytes = kv_bytes;
+        add_missing(tables.attention, t, [](AttentionTable const& a, AttentionTable const& b) {
+          return a.kind == b.kind && same(a.kv_bytes, b.kv_bytes) && same(a.window, b.window);
+        });
+      }
+    }
+  }
+  for (MoeTable t : std::vector<MoeTable>(tables.moe)) {
+    if (t.kind != GemmKind::bf16) continue;
+    t.kind = GemmKind::fp8_block;
+    add_missing(tables.moe, t, [](MoeTable const& a, MoeTable const& b) {
+      return stands_for(a.kind, b.kind) && a.distribution == b.distribution;
+    });
+  }
+}
 
 Kernels::Kernels(KernelTables tables, Gpu const& measured_on, Gpu const& gpu)
     : tables_(std::move(tables)), measured_on_(measured_on), gpu_(gpu) {
+  if (!same_rates(measured_on_, gpu_)) add_stand_ins(tables_);
   for (GemmTable const& t : tables_.gemm) {
     GemmPrices& prices = gemm_[static_cast<std::size_t>(t.kind)];
     if (prices.empty()) prices = GemmPrices(t, measured_on, gpu_);

@@ -24,9 +24,15 @@ struct KernelTables {
   std::vector<PassTable> passes;                   // at most one
 };
 
+// Tables of another card may lack what the card they are carried to has: for fp8, and for sliding windows of
+// 128 to 8,192 tokens, the table of bf16 (of full attention) stands in, as ratios to the roofline of that
+// type or window.
+void add_stand_ins(KernelTables& tables);
+
 class Kernels {
  public:
-  // Prices of `gpu`, carried over as the tables' headers say where they were measured on another one.
+  // Prices of `gpu`, carried over as the tables' headers say, with stand-ins, where they were measured
+  // on another one.
   Kernels(KernelTables tables, Gpu const& measured_on, Gpu const& gpu);
   Kernels(KernelTables tables, Gpu const& gpu) : Kernels(std::move(tables), gpu, gpu) {}
 

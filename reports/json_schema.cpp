@@ -53,7 +53,7 @@ constexpr Key kRunKeys[] = {
     {"prices.<pool>.stack", "text", "its software"},
     {"prices.<pool>.date", "text", "when; empty: not told"},
     {"prices.<pool>.error_median", "number or null",
-     "of |price / measured - 1| over kernels; null: not known"},
+     "relative error of the price of a kernel; null: not known"},
     {"prices.<pool>.error_p90", "number or null", "not exceeded by 90 % of them"},
     {"prices.<pool>.error_of", "text", "what the two were taken from"},
     {"oom[].kind", "text", "torch, driver or host"},

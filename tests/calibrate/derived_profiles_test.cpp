@@ -38,8 +38,8 @@ std::vector<std::string> names() {
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(Catalog, EveryGpu, testing::ValuesIn(names()), [](auto const& info) {
-  std::string name = info.param;
+INSTANTIATE_TEST_SUITE_P(Catalog, EveryGpu, testing::ValuesIn(names()), [](auto const& one) {
+  std::string name = one.param;
   for (char& c : name) c = c == '-' ? '_' : c;
   return name;
 });
@@ -88,7 +88,9 @@ TEST_P(EveryGpu, ProductsNeverFallWithAlignedSizes) {
           std::string const what = fmt::format("{} {} {} {}", name_of(kind), kTokens[i], n, k);
           Seconds const here = prices->at(kTokens[i], n, k);
           expect_priced(here, what);
-          if (i > 0) EXPECT_FALSE(falls(prices->at(kTokens[i - 1], n, k), here)) << what;
+          if (i > 0) {
+            EXPECT_FALSE(falls(prices->at(kTokens[i - 1], n, k), here)) << what;
+          }
           EXPECT_FALSE(falls(here, prices->at(kTokens[i], n + 128, k))) << what;
           EXPECT_FALSE(falls(here, prices->at(kTokens[i], n, k + 128))) << what;
         }
@@ -131,7 +133,9 @@ TEST_P(EveryGpu, ExpertsNeverFallWithTokens) {
       ASSERT_TRUE(prices);
       for (std::size_t i = 0; i < kTokens.size(); ++i) {
         expect_priced(prices->at(kTokens[i]), fmt::format("{} tokens", kTokens[i]));
-        if (i > 0) EXPECT_FALSE(falls(prices->at(kTokens[i - 1]), prices->at(kTokens[i]))) << kTokens[i];
+        if (i > 0) {
+          EXPECT_FALSE(falls(prices->at(kTokens[i - 1]), prices->at(kTokens[i]))) << kTokens[i];
+        }
       }
     }
   }
@@ -180,7 +184,7 @@ void expect_no_jump(Seconds inside, Seconds outside, std::string const& what) {
 
 class EveryTable : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Measured, EveryTable, testing::Values("h100-sxm", "a100-sxm-80gb"),
-                         [](auto const& info) { return info.param == "h100-sxm" ? "h100" : "a100"; });
+                         [](auto const& one) { return one.param == "h100-sxm" ? "h100" : "a100"; });
 
 std::vector<double> borders(std::vector<double> const& knots) { return {knots.front(), knots.back()}; }
 
@@ -270,6 +274,22 @@ TEST(DerivedProfile, TheSameChipHasTheSamePrices) {
   for (double const m : kTokens)
     EXPECT_EQ(h800.gemm(GemmKind::bf16)->at(m, 4096, 4096).value,
               h100.gemm(GemmKind::bf16)->at(m, 4096, 4096).value);
+}
+
+// H100 from A100 has fp8 and windows, by the tables of bf16 and full attention.
+TEST(DerivedProfile, WhatTheMeasuredCardLacksHasAStandIn) {
+  auto const p = profile_for(*embedded_profile_of("a100-sxm-80gb"), gpu_called("h100-sxm"));
+  ASSERT_TRUE(p.value) << p.error;
+  Kernels const& k = *p.value->kernels;
+  // Large products follow the peaks.
+  double const bf16 = k.gemm(GemmKind::bf16)->at(8192, 8192, 8192).value;
+  EXPECT_NEAR(bf16 / k.gemm(GemmKind::fp8)->at(8192, 8192, 8192).value, 2, 0.05);
+  HeadShape const heads{32, 8, 128};
+  double const full = k.attention(AttentionKind::decode, 2, 0, heads)->at(256, 8192).value;
+  EXPECT_NEAR(full / k.attention(AttentionKind::decode, 1, 0, heads)->at(256, 8192).value, 2, 0.1);
+  EXPECT_LT(k.attention(AttentionKind::decode, 2, 1024, heads)->at(256, 8192).value, full / 4);
+  EXPECT_EQ(p.value->note.basis, PriceBasis::derived);
+  EXPECT_EQ(p.value->note.from, "a100-sxm-80gb");
 }
 
 }  // namespace

@@ -102,7 +102,7 @@ TEST(Analysis, CriticalPathFillsGapsAndCountsOverlapOnce) {
   // One step 0-100 s. Window a 10-50 (nothing worked), window b 40-90 of another pool (compute 40-90):
   // 10 s before, 40 s of a, 40 s of b beyond a, 10 s after.
   EventLog log;
-  log.pools = {{"a", "n", "g", 1, {}, {}, {}}, {"b", "n", "g", 1, {}, {}, {}}};
+  log.pools = {{"a", "n", "g", 1, {}, {}, {}, {}}, {"b", "n", "g", 1, {}, {}, {}, {}}};
   log.rank_classes = {{"rank 0", 0, 0, {0}}, {"rank 1", 1, 0, {1}}};
   log.labels = {"x"};
   log.steps = {{seconds(0), seconds(100), 1, 1, 1, 0}};

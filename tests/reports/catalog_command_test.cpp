@@ -27,6 +27,15 @@ TEST(CatalogCommand, ListsAllOrOneSection) {
   EXPECT_THAT(fabrics.out, Not(HasSubstr("llama")));
 }
 
+TEST(CatalogCommand, ListsWhatEachGpuIsPricedBy) {
+  CommandRun const r = run({"catalog", "list", "profiles"});
+  EXPECT_EQ(r.exit_code, 0);
+  EXPECT_THAT(r.out, testing::ContainsRegex("h100-sxm +measured "));
+  EXPECT_THAT(r.out, testing::ContainsRegex("h200-sxm +derived from h100-sxm "));
+  EXPECT_THAT(r.out, testing::ContainsRegex("a6000 +derived from a100-sxm-80gb "));
+  EXPECT_THAT(run({"catalog", "show", "h200-sxm"}).out, HasSubstr("Prices: h200-sxm, derived from h100-sxm"));
+}
+
 TEST(CatalogCommand, ShowsNumbersWithUnitsAndSources) {
   CommandRun const r = run({"catalog", "show", "h100-sxm"});
   EXPECT_EQ(r.exit_code, 0);

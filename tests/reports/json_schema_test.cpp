@@ -23,7 +23,7 @@ void collect(Json const& j, std::string const& path, std::set<std::string>& out)
   } else if (j.is_object()) {
     for (auto const& [key, value] : j.items()) {
       std::string name = key;
-      if (path == "utilization" || path == "memory") name = "<pool>";
+      if (path == "utilization" || path == "memory" || path == "prices") name = "<pool>";
       if (path.ends_with(".idle_by_cause")) name = "<cause>";
       if (path.ends_with(".ledger")) name = "<role.category>";
       if (path.ends_with(".categories")) name = "<category>";

@@ -20,8 +20,8 @@ TEST(Json, HasTheStableKeysInOrder) {
   for (auto const& [key, value] : j.items()) keys.push_back(key);
   EXPECT_EQ(keys, (std::vector<std::string>{"schema", "scenario", "seed", "outcome", "step_seconds", "phases",
                                             "tokens_per_second_per_gpu", "samples_per_second",
-                                            "gpu_hours_per_step", "utilization", "memory", "oom", "stalls",
-                                            "failures", "critical_path"}));
+                                            "gpu_hours_per_step", "utilization", "memory", "prices", "oom",
+                                            "stalls", "failures", "critical_path"}));
 }
 
 TEST(Json, FiguresAreThoseOfTheAnalysis) {

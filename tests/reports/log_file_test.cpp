@@ -66,6 +66,23 @@ TEST(LogFile, RoundTripIsExact) {
   EXPECT_EQ(json_text(analyse(back)), json_text(analyse(log)));
 }
 
+TEST(LogFile, ALogWithoutPricesIsRead) {
+  EventLog log = small_log();
+  log.pools[0].prices = {};
+  LogResult const r = read(log_text(log));
+  ASSERT_TRUE(r.log.has_value()) << r.error;
+  EXPECT_EQ(sentence(r.log->pools[0].prices), "");
+  EXPECT_EQ(render_terminal(analyse(*r.log), {}).find("Prices"), std::string::npos);
+}
+
+TEST(LogFile, BadPricesAreNoticed) {
+  std::string const text = log_text(small_log());
+  EXPECT_NE(error_of(replaced(text, "\"derived\"", "\"guessed\"")).find("'guessed' is no basis of prices"),
+            std::string::npos);
+  EXPECT_NE(error_of(replaced(text, "[\"prices\",0,", "[\"prices\",1,")).find("a pool of this log"),
+            std::string::npos);
+}
+
 TEST(LogFile, EveryCutIsNoticed) {
   std::string const text = log_text(small_log());
   for (std::size_t n = 0; n + 1 < text.size(); ++n) {  // the last newline may be missing
