@@ -19,8 +19,11 @@ struct EmbeddedProfile {
 // In the order of their names.
 std::vector<EmbeddedProfile> const& embedded_profiles();
 
-// The first of this GPU (catalog name). nullopt: none is built in. Throws std::logic_error when its text
-// cannot be read.
-std::optional<ProfileText> embedded_profile_of(std::string const& gpu);
+// Those of this GPU (catalog name), one for each software stack that was measured. Throws std::logic_error
+// when a text cannot be read.
+std::vector<ProfileText> embedded_profiles_of(std::string const& gpu);
+
+// The one whose decode attention is that of the engine ("sglang"), else the first. nullopt: none is built in.
+std::optional<ProfileText> embedded_profile_of(std::string const& gpu, std::string_view engine = "");
 
 }  // namespace rollcast

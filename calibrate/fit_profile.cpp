@@ -73,7 +73,8 @@ class Fitter {
     add_engines();
     add_unmeasured_notes(gpu_, profile_);
     for (std::string const& s : stacks_) profile_.stack += (profile_.stack.empty() ? "" : ", ") + s;
-    profile_.name = gpu_.name + (profile_.stack.empty() ? "" : ": " + profile_.stack);
+    profile_.name = gpu_.name + (options_.stack.empty() ? "" : ", " + options_.stack) +
+                    (profile_.stack.empty() ? "" : ": " + profile_.stack);
     return std::move(profile_);
   }
 

@@ -17,9 +17,14 @@ std::string measured_like(Gpu const& gpu) { return gpu.fp8.value > 0 ? "h100-sxm
 
 }  // namespace
 
-std::optional<ProfileText> built_in_text_for(Gpu const& gpu) {
-  auto text = embedded_profile_of(gpu.name);
-  return text ? std::move(text) : embedded_profile_of(measured_like(gpu));
+std::optional<ProfileText> built_in_text_for(Gpu const& gpu, std::string_view engine) {
+  auto text = embedded_profile_of(gpu.name, engine);
+  return text ? std::move(text) : embedded_profile_of(measured_like(gpu), engine);
+}
+
+std::vector<ProfileText> built_in_texts_for(Gpu const& gpu) {
+  std::vector<ProfileText> texts = embedded_profiles_of(gpu.name);
+  return texts.empty() ? embedded_profiles_of(measured_like(gpu)) : texts;
 }
 
 Parsed<Profile> profile_with(ProfileText own, Gpu const& gpu) {
@@ -41,8 +46,8 @@ Parsed<Profile> profile_with(ProfileText own, Gpu const& gpu) {
   return profile_for(own, gpu);
 }
 
-Profile profile_for(Gpu const& gpu) {
-  auto const text = built_in_text_for(gpu);
+Profile profile_for(Gpu const& gpu, std::string_view engine) {
+  auto const text = built_in_text_for(gpu, engine);
   if (!text) {
     Profile p = datasheet_profile(gpu);
     p.note.gpu = gpu.name;

@@ -15,17 +15,11 @@
 #include <vector>
 
 #include "calibrate/check.hpp"
-#include "calibrate/datasheet.hpp"
-#include "calibrate/embedded_profiles.hpp"
 #include "calibrate/fit_profile.hpp"
 #include "calibrate/import/folder.hpp"
-#include "calibrate/layers.hpp"
-#include "calibrate/measured_profile.hpp"
-#include "calibrate/profiles.hpp"
+#include "calibrate/profile_predictors.hpp"
 #include "calibrate/sample_file.hpp"
-#include "calibrate/served.hpp"
 #include "models/catalog/catalog.hpp"
-#include "models/kernels.hpp"
 #include "reports/calibrate_report.hpp"
 #include "reports/commands/calibrate_bench.hpp"
 #include "reports/commands/commands.hpp"
@@ -118,54 +112,33 @@ struct CheckArguments {
   bool worst = false;
 };
 
-// Measured tables first, the data sheet for what they do not hold. An error is one sentence.
-std::string add_predictors(ProfileText const& text, std::string const& gpu_name,
-                           std::map<std::string, std::vector<Predictor>>& predictors) {
-  Gpu const* const gpu = find_gpu(builtin_catalog(), gpu_name);
-  if (gpu == nullptr) return "gpu '" + gpu_name + "' is not in the catalog";
-  Parsed<Profile> const profile = profile_for(text, *gpu);
-  if (!profile.value) return profile.error;
-  Parsed<KernelTables> const tables = measured_tables_from(text);
-  if (!tables.value) return tables.error;
-  std::vector<Predictor>& list = predictors[gpu_name];
-  list = measured_predictors(*tables.value, text, *gpu);
-  if (gpu_name != text.gpu) {
-    for (Predictor& p : list) p.is_knot = {};  // nothing of this card is in the profile
-  }
-  for (Predictor& p : served_predictors(*profile.value)) list.push_back(std::move(p));
-  for (Predictor& p : datasheet_predictors(*profile.value)) list.push_back(std::move(p));
-  add_layer_predictors(list);
-  return {};
-}
-
-// The profile that was given, for the GPU `as` where that is not empty; else of each GPU the
-// built-in one, measured or derived.
+// Of the profile that was given, for the GPU `as` where that is not empty; else of each GPU of the samples
+// the built-in ones, measured or derived.
 std::optional<std::map<std::string, std::vector<Predictor>>> predictors_for(
     std::string const& path, std::string const& as, std::vector<Sample> const& samples) {
   std::map<std::string, std::vector<Predictor>> predictors;
-  std::string error;
-  if (!path.empty()) {
-    auto const text = read_profile(path);
-    if (!text) return std::nullopt;
-    error = add_predictors(*text, as.empty() ? text->gpu : as, predictors);
-    if (!error.empty()) error = path + ": " + error;
-  } else {
-    std::set<std::string> names;
-    for (Sample const& s : samples) names.insert(s.gpu);
-    for (std::string const& name : names) {
-      Gpu const* const gpu = find_gpu(builtin_catalog(), name);
-      if (gpu == nullptr) continue;
-      if (auto const text = built_in_text_for(*gpu)) {
-        error = add_predictors(*text, name, predictors);
-      } else {
-        predictors[name] = datasheet_predictors(datasheet_profile(*gpu));
-        add_layer_predictors(predictors[name]);
-      }
+  if (path.empty()) {
+    for (Sample const& s : samples) {
+      Gpu const* const gpu = find_gpu(builtin_catalog(), s.gpu);
+      if (gpu != nullptr && !predictors.contains(s.gpu)) predictors[s.gpu] = built_in_predictors(*gpu);
     }
+    return predictors;
   }
-  if (error.empty()) return predictors;
-  print_error(error);
-  return std::nullopt;
+  auto const text = read_profile(path);
+  if (!text) return std::nullopt;
+  std::string const& name = as.empty() ? text->gpu : as;
+  Gpu const* const gpu = find_gpu(builtin_catalog(), name);
+  if (gpu == nullptr) {
+    print_error("gpu '" + name + "' is not in the catalog");
+    return std::nullopt;
+  }
+  Parsed<std::vector<Predictor>> list = profile_predictors(*text, *gpu);
+  if (!list.value) {
+    print_error(path + ": " + list.error);
+    return std::nullopt;
+  }
+  predictors[name] = std::move(*list.value);
+  return predictors;
 }
 
 int check_profile(CheckArguments const& a) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "calibrate/measured_profile.hpp"
 #include "calibrate/profiles.hpp"
 #include "reports/commands/commands.hpp"
 #include "reports/commands/scenario_input.hpp"
@@ -240,8 +241,7 @@ std::string summary_of(Architecture const& a) {
                      grouped(c.active), grouped(kv_bytes_per_token(a)));
 }
 
-std::string profile_line(Gpu const& g) {
-  PriceNote const n = price_note(g);
+std::string profile_line(Gpu const& g, PriceNote const& n) {
   std::string const basis =
       n.basis == PriceBasis::derived ? "derived from " + n.from : std::string(name_of(n.basis));
   std::string out = fmt::format("{:<32} {:<32}", g.name, basis);
@@ -283,7 +283,12 @@ int list(Options const& o) {
   if (o.section.empty() || o.section == "models") out += list_of("models", c.architectures);
   if (o.section == "profiles") {
     out += "profiles: what kernels are priced by, and how far off such a price is\n";
-    for (Gpu const& g : c.gpus) out += "  " + profile_line(g) + "\n";
+    for (Gpu const& g : c.gpus) {
+      if (!built_in_text_for(g)) out += "  " + profile_line(g, price_note(g)) + "\n";
+      for (ProfileText const& text : built_in_texts_for(g)) {
+        out += "  " + profile_line(g, price_note(text, g)) + "\n";
+      }
+    }
   }
   return print(out);
 }

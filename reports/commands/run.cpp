@@ -54,8 +54,9 @@ int refuse(std::string const& sentence) {
   return 2;
 }
 
-std::optional<Profile> profile_of(Arguments const& arguments, Gpu const& gpu) {
-  if (arguments.profile.empty()) return profile_for(gpu);
+std::optional<Profile> profile_of(Arguments const& arguments, Job const& job) {
+  Gpu const& gpu = job.cluster.node.gpu;
+  if (arguments.profile.empty()) return profile_for(gpu, name_of(job.rollout.kind));
   auto text = read_profile(arguments.profile);
   if (!text) return std::nullopt;
   Parsed<Profile> profile = profile_with(std::move(*text), gpu);
@@ -78,7 +79,7 @@ int run(Arguments const& arguments) {
   }
   if (std::string const problem = memory_problem(scenario->job, arguments); !problem.empty())
     return refuse(problem);
-  auto const profile = profile_of(arguments, scenario->job.cluster.node.gpu);
+  auto const profile = profile_of(arguments, scenario->job);
   if (!profile) return 2;
   if (arguments.explain) {
     std::string const told = explain(*scenario) + "\n" + sentence(profile->note) + "\n\n";
