@@ -202,7 +202,8 @@ std::vector<double> ratios_at(GemmTable const& t, Weighted n, Weighted k) {
 
 }  // namespace
 
-GemmPrices::GemmPrices(GemmTable const& table, Gpu const& measured_on, Gpu const& gpu) {
+GemmPrices::GemmPrices(GemmTable const& table, Gpu const& measured_on, Gpu const& gpu)
+    : gpu_(gpu), kind_(table.kind) {
   if (std::all_of(table.log_ratio.begin(), table.log_ratio.end(), [](double v) { return std::isnan(v); })) {
     throw std::logic_error("a gemm table without a measured value has no prices");
   }
@@ -303,7 +304,13 @@ Seconds GemmPrices::at(double m, double n, double k) const {
     return low + pk.weight * (over_m(i, pk.high) - low);
   };
   double const low = over_k(pn.low);
-  return seconds(portable_exp(low + pn.weight * (over_k(pn.high) - low) + log_factor));
+  double const border = low + pn.weight * (over_k(pn.high) - low);
+  Seconds const time = seconds(portable_exp(border + log_factor));
+  if (covers(m, n, k)) return time;
+  auto const inside = [](Axis const& a, double v) { return std::clamp(v, a.knots.front(), a.knots.back()); };
+  Seconds const least = gemm_roofline(gpu_, kind_, m, n, k);
+  Seconds const least_at_border = gemm_roofline(gpu_, kind_, inside(all_.m, m), inside(n_, n), inside(k_, k));
+  return max(time, least * std::min(1.0, seconds(portable_exp(border)) / least_at_border));
 }
 
 bool GemmPrices::covers(double m, double n, double k) const {

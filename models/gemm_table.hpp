@@ -8,15 +8,15 @@
 //                                       weighed by 1 / (distance to one neighbour x distance to the other);
 //                                       with neighbours on one side alone the nearest pair, scaled by
 //                                       roofline + shortest time of the table
-//   knots far apart                     more between them, linear in log ratio: to a factor of 2, in m
-//   of 1.42 bf16 and fp8                        time made ascending in n, k and aligned m (least squares)
+//   knots far apart                     more between them, linear in log ratio: to a factor of 2, in m of 1.42
+//   bf16 and fp8                        time made ascending in n, k and aligned m (least squares)
 // Between knots log time is linear in log m, log n and log k, which keeps it ascending. Aligned: m <= 16 or a
 // multiple of 16. Aligned sizes are priced from aligned knots alone, others from all (a tile more is paid at
 // m = 257, not at 512). Block-scaled fp8 is not made ascending: it is not, in truth.
 // Another GPU than the measured one gets, at the knots, the measured card's time x the ratio of both cards'
 // gemm_blend, and nothing shorter than the shortest measured time: a kernel does not get shorter with the
 // card. Outside the grid: time at the border x (size / border)^exponent in each direction, exponents fitted:
-// no jump at the border.
+// no jump at the border, and not less than the roofline (where the border is below it, not less than as far).
 #pragma once
 
 #include <array>
@@ -95,6 +95,8 @@ class GemmPrices {
   };
   static Place place(Axis const& axis, double value, double& log_factor);
 
+  Gpu gpu_;
+  GemmKind kind_ = GemmKind::bf16;
   Axis n_, k_;
   Grid all_;      // all knots of m
   Grid aligned_;  // the aligned ones

@@ -203,6 +203,20 @@ std::string engine_refusal(Job const& job, std::int64_t blocks) {
   return {};
 }
 
+// "no table covers all_gather of 16 ranks on 2 nodes , ..."; empty where tables cover all.
+std::string unmeasured_collectives(CollectivePrices const& prices) {
+  std::string list;
+  for (PricedGroup const& g : prices.answered()) {
+    if (g.evidence != Evidence::unmeasured) continue;
+    list += fmt::format("{}{} of {} ranks on {} {}", list.empty() ? "" : ", ", g.operation, g.group.ranks,
+                        g.group.nodes, g.group.nodes == 1 ? "node" : "nodes");
+  }
+  return list.empty() ? list
+                      : "no table covers these collectives, NCCL's model or the correction of another one "
+                        "prices them: " +
+                            list;
+}
+
 }  // namespace
 
 EventLog simulate(Scenario const& scenario, Profile const& profile, RunOptions const& options) {
@@ -245,6 +259,8 @@ EventLog simulate(Scenario const& scenario, Profile const& profile, RunOptions c
   if (!result.leftovers.empty()) {
     throw std::logic_error("simulation ended with work left over: " + result.leftovers.front());
   }
+  if (std::string note = unmeasured_collectives(collective_prices); !note.empty())
+    log.notes.push_back(std::move(note));
   return log;
 }
 

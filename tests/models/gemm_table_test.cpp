@@ -200,6 +200,22 @@ TEST(GemmPrices, HaveNoJumpAtTheBorder) {
   }
 }
 
+// A fitted exponent below 1 would let a product far outside take less than its FLOPs at the peak do.
+TEST(GemmPrices, AreNeverBelowTheRooflineOutside) {
+  GemmTable t;
+  t.m = t.n = t.k = {1024, 2048};
+  t.log_ratio.assign(8, portable_log(1.25));
+  t.above = {0.9, 0.9, 0.9};
+  GemmPrices const prices(t, gpu());
+  for (double const size : {2048.0, 16384.0, 131072.0, 1048576.0}) {
+    double const roofline = gemm_roofline(gpu(), t.kind, size, size, size).value;
+    EXPECT_GE(prices.at(size, size, size).value, roofline * (1 - 1e-12)) << size;
+  }
+  // 1.25 x (1 / 2)^(0.3) is 1.015: not yet at the roofline at twice the size.
+  EXPECT_NEAR(prices.at(4096, 4096, 4096) / gemm_roofline(gpu(), t.kind, 4096, 4096, 4096),
+              1.25 / std::pow(2, 0.3), 1e-3);
+}
+
 TEST(GemmPrices, GrowByTheExponentOutside) {
   GemmPrices const p(rough_table(GemmKind::bf16), gpu());
   EXPECT_NEAR(p.at(8192, 1024, 512) / p.at(4096, 1024, 512), 2, 1e-9);
