@@ -189,6 +189,14 @@ AttentionPrices::AttentionPrices(AttentionTable const& table, Gpu const& measure
   }
   make_ascending(log_time, batch_.size(), nl, 1);
   for (double const v : log_time) seconds_.push_back(portable_exp(v));
+  if (prefill_) return;
+  // Between measured shapes and lengths a line may dip below what reading the cache takes.
+  for (std::size_t b = 0; b < batch_.size(); ++b) {
+    for (std::size_t l = 0; l < nl; ++l) {
+      double& s = seconds_[b * nl + l];
+      s = std::max(s, attention_roofline(gpu, table, shape, batch_[b], length_[l]).value);
+    }
+  }
 }
 
 AttentionPrices::Rows AttentionPrices::rows_at(double batch) const {

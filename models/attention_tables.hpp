@@ -15,7 +15,7 @@
 //   one that is not between any        the most similar one with the batch (decode: of kv heads, prefill: of
 //                                      heads x head_dim) that is the same work; decode scales the context by
 //                                      head_dim
-//   made ascending in batch and length (least squares)
+//   made ascending in batch and length (least squares); decode is not below its roofline
 // Time is linear in the batch between knots and beyond the last (in proportion to it where there is one
 // knot). Over the length it is linear in decode, which gives sums over decode steps a closed form; in prefill
 // it is c + k x work(length), work = causal pairs (in the window) over the matrix rate + bytes over

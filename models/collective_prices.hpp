@@ -29,6 +29,7 @@ class CollectivePrices {
  public:
   // Of the profile's own calibration, if it has one. The profile must outlive it.
   CollectivePrices(Profile const& profile, ClusterSpec cluster);
+  CollectivePrices(Profile const&&, ClusterSpec) = delete;
   // Calibration and profile must outlive it.
   CollectivePrices(CollectiveCalibration const& calibration, Profile const& profile, ClusterSpec cluster)
       : calibration_(calibration), profile_(profile), cluster_(std::move(cluster)) {}

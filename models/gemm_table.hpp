@@ -8,8 +8,8 @@
 //                                       weighed by 1 / (distance to one neighbour x distance to the other);
 //                                       with neighbours on one side alone the nearest pair, scaled by
 //                                       roofline + shortest time of the table
-//   knots far apart                     more between them, linear in log ratio: to a factor of 2, in m of 1.42
-//   bf16 and fp8                        time made ascending in n, k and aligned m (least squares)
+//   knots far apart                     more between them, linear in log ratio: to a factor of 2, in m
+//   of 1.42 bf16 and fp8                        time made ascending in n, k and aligned m (least squares)
 // Between knots log time is linear in log m, log n and log k, which keeps it ascending. Aligned: m <= 16 or a
 // multiple of 16. Aligned sizes are priced from aligned knots alone, others from all (a tile more is paid at
 // m = 257, not at 512). Block-scaled fp8 is not made ascending: it is not, in truth.

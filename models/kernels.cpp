@@ -29,14 +29,7 @@ void add_missing(std::vector<T>& tables, T stand_in, Same const& is_same) {
 
 }  // namespace
 
-void add_stand_ins(KernelTables& tables) {
-  for (GemmTable t : std::vector<GemmTable>(tables.gemm)) {
-    if (t.kind != GemmKind::bf16) continue;
-    for (GemmKind const kind : {GemmKind::fp8, GemmKind::fp8_block}) {
-      t.kind = kind;
-      add_missing(tables.gemm, t, [](GemmTable const& a, GemmTable const& b) { return a.kind == b.kind; });
-    }
-  }
+void add_attention_stand_ins(KernelTables& tables) {
   for (AttentionTable t : std::vector<AttentionTable>(tables.attention)) {
     if (!same(t.kv_bytes, 2) || !same(t.window, 0)) continue;
     for (double const window : {0.0, 128.0, 1024.0, 4096.0, 8192.0}) {
@@ -47,6 +40,17 @@ void add_stand_ins(KernelTables& tables) {
           return a.kind == b.kind && same(a.kv_bytes, b.kv_bytes) && same(a.window, b.window);
         });
       }
+    }
+  }
+}
+
+void add_stand_ins(KernelTables& tables) {
+  add_attention_stand_ins(tables);
+  for (GemmTable t : std::vector<GemmTable>(tables.gemm)) {
+    if (t.kind != GemmKind::bf16) continue;
+    for (GemmKind const kind : {GemmKind::fp8, GemmKind::fp8_block}) {
+      t.kind = kind;
+      add_missing(tables.gemm, t, [](GemmTable const& a, GemmTable const& b) { return a.kind == b.kind; });
     }
   }
   for (MoeTable t : std::vector<MoeTable>(tables.moe)) {
@@ -60,6 +64,7 @@ void add_stand_ins(KernelTables& tables) {
 
 Kernels::Kernels(KernelTables tables, Gpu const& measured_on, Gpu const& gpu)
     : tables_(std::move(tables)), measured_on_(measured_on), gpu_(gpu) {
+  add_attention_stand_ins(tables_);
   if (!same_rates(measured_on_, gpu_)) add_stand_ins(tables_);
   for (GemmTable const& t : tables_.gemm) {
     GemmPrices& prices = gemm_[static_cast<std::size_t>(t.kind)];
@@ -80,6 +85,15 @@ std::optional<AttentionPrices> Kernels::attention(AttentionKind kind, double kv_
       return AttentionPrices(t, measured_on_, gpu_, heads);
   }
   return std::nullopt;
+}
+
+Seconds Kernels::shortest_attention(AttentionKind kind) const {
+  Seconds shortest;
+  for (AttentionTable const& t : tables_.attention) {
+    if (t.kind != kind) continue;
+    shortest = shortest > Seconds(0) ? min(shortest, t.shortest) : t.shortest;
+  }
+  return shortest;
 }
 
 std::optional<MoePrices> Kernels::moe(GemmKind kind, MoeShape const& shape) const {

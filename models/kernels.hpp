@@ -24,15 +24,17 @@ struct KernelTables {
   std::vector<PassTable> passes;                   // at most one
 };
 
-// Tables of another card may lack what the card they are carried to has: for fp8, and for sliding windows of
-// 128 to 8,192 tokens, the table of bf16 (of full attention) stands in, as ratios to the roofline of that
-// type or window.
+// For attention on an fp8 cache, and with sliding windows of 128 to 8,192 tokens, the table of bf16 (of full
+// attention) stands in where there is no own one, as ratios to the roofline of that type or window.
+void add_attention_stand_ins(KernelTables& tables);
+// Tables of another card may lack more of what the card has that they are carried to: those of bf16 stand in
+// for products and experts in fp8, too.
 void add_stand_ins(KernelTables& tables);
 
 class Kernels {
  public:
-  // Prices of `gpu`, carried over as the tables' headers say, with stand-ins, where they were measured
-  // on another one.
+  // Prices of `gpu`, with stand-ins for attention; where they were measured on another card carried over as
+  // the tables' headers say, with all stand-ins.
   Kernels(KernelTables tables, Gpu const& measured_on, Gpu const& gpu);
   Kernels(KernelTables tables, Gpu const& gpu) : Kernels(std::move(tables), gpu, gpu) {}
 
@@ -43,9 +45,12 @@ class Kernels {
   std::optional<AttentionPrices> attention(AttentionKind kind, double kv_bytes, double window,
                                            HeadShape heads) const;
 
-  // Tokens spread over the experts as the table measured that is nearest to even: power_law_1.01 where it
-  // exists (a trained router is near even, not even), else balanced, else the first. fp8 and fp8_block stand
-  // in for each other.
+  // Of all tables of this kind; zero without one.
+  Seconds shortest_attention(AttentionKind kind) const;
+
+  // Tokens spread over the experts by power_law_1.01 where that was measured (every card's table has it; its
+  // busiest expert gets several times the mean, so that it takes an eighth more than balanced tokens), else
+  // balanced, else the first. fp8 and fp8_block stand in for each other.
   std::optional<MoePrices> moe(GemmKind kind, MoeShape const& shape) const;
 
   KernelTables const& tables() const { return tables_; }

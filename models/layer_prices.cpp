@@ -59,6 +59,16 @@ Pass activation_pass(Architecture const& a, double width, double rows) {
   return {a.gated_mlp ? PassKind::activation : PassKind::rope, width, rows};
 }
 
+// Roofline of the experts that one of `ranks` ranks holds, in bf16; each rank has `tokens` of its own, spread
+// evenly over all experts.
+Seconds held_experts(Gpu const& gpu, MoeShape const& s, int ranks, double tokens) {
+  double const matrix = s.hidden * s.intermediate / s.tp;
+  double const missed = portable_exp(tokens * ranks * portable_log(1 - s.top_k / s.experts));
+  Flops const work(6 * tokens * s.top_k * matrix);
+  return max(work / gpu.bf16,
+             bytes(3 * matrix * kElement * s.experts / ranks * (1 - missed)) / gpu.memory_bandwidth);
+}
+
 PassTable const* measured_passes(Profile const& p) {
   if (!p.kernels || p.kernels->tables().passes.empty()) return nullptr;
   return &p.kernels->tables().passes.front();
@@ -109,10 +119,13 @@ LayerShape layer_shape(Architecture const& a, int layer, Cut cut) {
     double const kv_heads =
         a.mla ? a.heads / static_cast<double>(cut.tp) : a.kv_heads / static_cast<double>(kv_cut(a, cut.tp));
     double const heads = a.heads / static_cast<double>(cut.tp);
-    double const rope = 2 * (heads + kv_heads) * qk * kElement;
+    // MLA rotates a part of each query and one key that all heads share.
+    double const rotated = a.mla ? (heads + 1) * a.mla->qk_rope_head_dim : (heads + kv_heads) * qk;
+    double const rope = 2 * rotated * kElement;
     inner += rope + (a.qk_norm ? rope : 0);
-    s.passes.push_back({PassKind::rope, (heads + kv_heads) * qk});
-    if (a.qk_norm) s.passes.push_back({PassKind::norm, qk, heads + kv_heads});
+    s.passes.push_back({PassKind::rope, rotated});
+    // Its rows of head_dim share blocks, so it streams as rope does.
+    if (a.qk_norm) s.passes.push_back({PassKind::rope, rotated});
     if (a.gated_attention) {
       inner += 3 * heads * v * kElement;
       s.passes.push_back({PassKind::activation, heads * v});
@@ -131,13 +144,17 @@ LayerShape layer_shape(Architecture const& a, int layer, Cut cut) {
                          static_cast<double>(m.experts),
                          static_cast<double>(m.experts_per_token),
                          whole ? 1.0 : cut.tp,
-                         static_cast<double>(cut.ep)};
+                         whole ? static_cast<double>(cut.ep) : 1.0};
+    if (!whole) s.expert_ranks = cut.ep;
     // Tokens are copied to their experts' order and back.
     double const shared = static_cast<double>(m.shared_intermediate) / cut.tp;
     inner += rows * (activation_bytes(a, width) + 4 * h * kElement);
     inner += activation_bytes(a, shared);
-    s.passes.push_back(activation_pass(a, width, rows));
-    s.passes.insert(s.passes.end(), 2, {PassKind::embedding, h, rows});
+    Pass activation = activation_pass(a, width, rows);
+    activation.part = Pass::Part::experts;
+    s.passes.push_back(activation);
+    // A read and a write of each routed token, as rope has them.
+    s.passes.insert(s.passes.end(), 2, {PassKind::rope, h, rows, false, Pass::Part::routing});
     if (shared > 0) s.passes.push_back(activation_pass(a, shared, 1));
   } else {
     double const width = static_cast<double>(a.intermediate) / cut.tp;
@@ -210,6 +227,7 @@ LayerProducts layer_products(Profile const& p, LayerShape const& s, DType dtype,
   products.experts = p.kernels->moe(kind_of(dtype), *s.experts);
   if (!products.experts) return products;
   products.expert_shape = *s.experts;
+  products.expert_ranks = s.expert_ranks;
   auto const first_expert = std::stable_partition(products.matmuls.begin(), products.matmuls.end(),
                                                   [](Matmul const& m) { return !m.expert; });
   if (first_expert != products.matmuls.end()) products.arrivals = first_expert->arrivals;
@@ -220,12 +238,17 @@ LayerProducts layer_products(Profile const& p, LayerShape const& s, DType dtype,
 Seconds experts_time(Profile const& p, LayerProducts const& products, double tokens, DType dtype,
                      double clock) {
   if (!products.experts || tokens <= 0) return Seconds(0);
-  double const routed = tokens * products.arrivals;
-  Seconds const burst = products.experts->at(routed);
   MoeShape const& s = products.expert_shape;
+  GemmKind const kind = kind_of(dtype);
+  bool const sent = products.expert_ranks > 1;  // of a trainer: only what arrives is worked on
+  double const routed = sent ? tokens : tokens * products.arrivals;
+  Seconds burst = products.experts->at(routed) * (dtype == DType::fp32 ? 2 : 1);
+  if (sent)
+    burst *= held_experts(p.gpu, s, products.expert_ranks, tokens) / held_experts(p.gpu, s, 1, tokens);
   Flops const work(6 * routed * s.top_k / s.ep * s.hidden * s.intermediate / s.tp);
   Seconds const compute = work / (dtype == DType::fp8 && p.gpu.fp8.value > 0 ? p.gpu.fp8 : p.gpu.bf16);
-  return burst * (1 + (1 / clock - 1) * (compute / moe_roofline(p.gpu, kind_of(dtype), s, routed)));
+  double const share = std::min(1.0, compute / moe_roofline(p.gpu, kind, s, routed));
+  return burst * (1 + (1 / clock - 1) * share);
 }
 
 Seconds products_time(Profile const& p, LayerProducts const& products, double tokens, DType dtype,
@@ -235,13 +258,16 @@ Seconds products_time(Profile const& p, LayerProducts const& products, double to
   return total;
 }
 
-Seconds passes_time(Profile const& p, LayerShape const& s, double tokens, double stream_cut, bool fuse) {
+Seconds passes_time(Profile const& p, LayerShape const& s, double tokens, double stream_cut, bool fuse,
+                    bool measured_experts) {
   PassTable const* const table = measured_passes(p);
   Seconds const by_bytes = memory_time(p, (s.inner_bytes + s.stream_bytes / stream_cut) * tokens);
   if (table == nullptr) return by_bytes;
   int norms_to_fuse = fuse ? 2 : 0;  // there are two adds
   Seconds total;
   for (Pass const& pass : s.passes) {
+    bool const counted = pass.part == Pass::Part::experts || (pass.part == Pass::Part::routing && fuse);
+    if (counted && measured_experts) continue;
     double const rows = tokens * pass.rows_per_token / (pass.stream ? stream_cut : 1);
     std::optional<Seconds> time;
     if (pass.stream && pass.kind == PassKind::norm && norms_to_fuse > 0) {

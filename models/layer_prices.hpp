@@ -43,6 +43,10 @@ struct Pass {
   double width = 0;
   double rows_per_token = 1;
   bool stream = false;  // on the residual stream, cut by sequence parallelism
+  // Of a mixture: the experts' activation, which is part of what their table measured; routed tokens to their
+  // experts' order and back, which in engines is, too.
+  enum class Part { layer, experts, routing };
+  Part part = Part::layer;
 };
 
 struct LayerShape {
@@ -58,7 +62,8 @@ struct LayerShape {
   int kernels = 0;             // launches of a forward
   bool moe = false;
   std::optional<HeadShape> heads;   // of this rank; not for MLA and linear attention, which no table holds
-  std::optional<MoeShape> experts;  // of a mixture
+  std::optional<MoeShape> experts;  // of a mixture, as an engine or a trainer without ep runs them
+  int expert_ranks = 1;             // trainers: ranks that share the experts (ep)
 };
 
 // Fuses nothing: products that share their input read it once each.
@@ -86,20 +91,27 @@ struct LayerProducts {
   std::optional<MoePrices> experts;  // gate, up and down of all tokens that are routed here
   MoeShape expert_shape;
   double arrivals = 1;  // tokens that may be routed here, per token of this rank
+  int expert_ranks = 1;
 };
 LayerProducts layer_products(Profile const& p, LayerShape const& s, DType dtype, bool fuse);
 
 // Forward of all of them.
 Seconds products_time(Profile const& p, LayerProducts const& products, double tokens, DType dtype,
                       double clock);
-// Of the experts alone; zero without experts. A measured time is slowed as that of gemm_time.
+// Of measured experts alone, else zero; slowed as gemm_time is, fp32 twice bf16.
+// Engines (whole_experts): the table at the cut, for the tokens of all ranks that share the experts: their
+// kernel runs over all of them and skips what is not here. Trainers: the tokens were sent to their experts
+// first, so it is the table without ep for this rank's own tokens, times the ratio of the rooflines (FLOPs of
+// the arrivals, the weights of the held experts that they reach) with and without ep.
 Seconds experts_time(Profile const& p, LayerProducts const& products, double tokens, DType dtype,
                      double clock);
 
 // Forward of the memory passes: measured laws, else bytes over bandwidth. stream_cut: ranks over which
 // sequence parallelism cuts the residual stream. fuse: each add runs in one kernel with a norm, as in
 // engines.
-Seconds passes_time(Profile const& p, LayerShape const& s, double tokens, double stream_cut, bool fuse);
+// measured_experts: their table holds the experts' activation and, in engines (fuse), the routing.
+Seconds passes_time(Profile const& p, LayerShape const& s, double tokens, double stream_cut, bool fuse,
+                    bool measured_experts);
 
 // Whether the adapter has matrices beside this tensor ("q" targets "self_attn.q_proj.weight").
 bool is_target(Adapter const& adapter, std::string const& tensor);

@@ -47,15 +47,17 @@ struct LayerAttention {
   int example = 0;
   int count = 0;
   std::optional<AttentionPrices> prices;
+  Seconds shortest;  // without prices: the shortest kernel that was measured of others, on top
 };
 
 std::vector<LayerAttention> attention_of(Profile const& p, Architecture const& a, EngineOptions const& e,
                                          AttentionKind kind) {
   std::vector<LayerAttention> list;
   for (LayerKind const& k : layer_kinds(a, 0, a.layers)) {
-    LayerAttention layer{k.example, k.count, std::nullopt};
+    LayerAttention layer{k.example, k.count, std::nullopt, Seconds(0)};
     auto const heads = layer_shape(a, k.example, cut_of(e)).heads;
     if (heads && p.kernels) layer.prices = p.kernels->attention(kind, size_of(e.kv_cache).value, 0, *heads);
+    if (!layer.prices && p.kernels) layer.shortest = p.kernels->shortest_attention(kind);
     list.push_back(std::move(layer));
   }
   return list;
@@ -74,7 +76,7 @@ Seconds decode_time_of(std::vector<LayerAttention> const& layers, Profile const&
     Seconds const growing =
         max(w.kv * (batch * context) / bandwidth, w.flops * (batch * context) / attention_rate(p));
     double const state = static_cast<double>(state_elements_per_sequence(a, layer.example)) / e.parallel.tp;
-    total += (growing + bytes(2 * state * kStateElement * batch) / bandwidth) * layer.count;
+    total += (layer.shortest + growing + bytes(2 * state * kStateElement * batch) / bandwidth) * layer.count;
   }
   return total;
 }
@@ -102,7 +104,8 @@ Seconds prompt_attention(std::vector<LayerAttention> const& layers, Profile cons
   Seconds total;
   for (LayerAttention const& layer : layers) {
     Flops const pairs = attention_flops_per_pair(a, layer.example) * (causal_pairs(length) / e.parallel.tp);
-    total += (layer.prices ? layer.prices->at(prompts, length) / prompts : pairs / attention_rate(p)) *
+    total += (layer.prices ? layer.prices->at(prompts, length) / prompts
+                           : layer.shortest / prompts + pairs / attention_rate(p)) *
              layer.count;
   }
   return total;
@@ -154,7 +157,8 @@ Seconds dense_time_of(Products const& products, Profile const& p, Architecture c
   for (Products::Layer const& layer : products.layers) {
     Seconds time = products_time(p, layer.products, tokens, e.weights, kBurst);
     time += Flops(tokens * layer.shape.recurrence_per_token.value) / attention_rate(p);
-    time += passes_time(p, layer.shape, tokens, 1, e.kind != EngineKind::hf);
+    time +=
+        passes_time(p, layer.shape, tokens, 1, e.kind != EngineKind::hf, layer.products.experts.has_value());
     if (!e.cuda_graphs) time = max(time, Seconds(p.kernel_launch.value) * layer.shape.kernels);
     total += (time + reductions) * layer.count;
   }
@@ -167,11 +171,11 @@ Seconds dense_time_of(Products const& products, Profile const& p, Architecture c
   return total;
 }
 
-// Of vLLM and SGLang the published runs tell the work between steps alone; TRT-LLM's points were served with
-// its overlap.
+// Of vLLM and SGLang the published runs tell the work between steps alone. Overlapped, what is left is taken
+// as TRT-LLM's, whose points were served so.
 EngineOverhead const* measured_overhead(Profile const& p, EngineOptions const& e) {
-  bool const told = e.kind == EngineKind::trtllm || !e.async_scheduling;
-  return told ? find_overhead(p.engines, e.kind) : nullptr;
+  bool const overlapped = e.async_scheduling && e.kind != EngineKind::hf;
+  return find_overhead(p.engines, overlapped ? EngineKind::trtllm : e.kind);
 }
 
 // Chords over token counts that are multiples of a tile (below one tile: every count).
@@ -284,6 +288,11 @@ StepPrices rollout_step_prices(Profile const& p, CollectivePrices& collectives, 
       row.push_back(decode_time_of(decode, p, a, e, b, l).value);
     }
     prices.decode_attention.push_back(row);
+  }
+  for (LayerKind const& kind : layer_kinds(a, 0, a.layers)) {
+    Seconds const read =
+        position_work(a, e, kind.example).kv / (p.gpu.memory_bandwidth * p.decode_attention.value);
+    prices.chunk_read += (read * kind.count).value;
   }
   prices.prefill = prefill_curve(attention_of(p, a, e, AttentionKind::prefill), p, a, e, context);
   return prices;

@@ -26,8 +26,10 @@ Seconds dense_time(Profile const& p, Architecture const& a, EngineOptions const&
 Seconds decode_attention_time(Profile const& p, Architecture const& a, EngineOptions const& e, double batch,
                               double context);
 
-// fixed, per_sequence: the profile's overhead of the engine (with async_scheduling TRT-LLM's alone), else
-// engine_step and engine_per_sequence; log-probabilities on top.
+// fixed, per_sequence: the profile's overhead of the engine (with async_scheduling that of TRT-LLM, which
+// overlaps), else engine_step and engine_per_sequence; log-probabilities on top. chunk_read: K and V at the
+// achieved bandwidth of decode. Attention that no table holds (MLA, linear): the shortest measured kernel and
+// the formula.
 // dense: knots set so that the curve is within 1 % of dense_time at every token count from 1 to
 // max_num_batched_tokens (or max_num_seqs); with measured products at 1 to 16 and the multiples of 16,
 // between them a line. decode_attention: on the knots of the measured table; without one linear in batch and

@@ -95,7 +95,8 @@ class StagePricer {
     forward.flops += Flops(pairs_ * shape.attention_per_pair.value) + recurrence;
     backward.flops += 2 * (Flops(pairs_ * shape.attention_per_pair.value) + recurrence);
 
-    Seconds const passes = passes_time(p_, shape, tokens_, stream_cut(), /*fuse=*/false);
+    Seconds const passes =
+        passes_time(p_, shape, tokens_, stream_cut(), /*fuse=*/false, layers.products.experts.has_value());
     forward.compute += passes;
     backward.compute += 2 * passes;
 
@@ -103,10 +104,9 @@ class StagePricer {
     forward.compute = max(forward.compute, launches);
     backward.compute = max(backward.compute, 2 * launches);
 
-    forward.communication = tensor_parallel(job_.model.parallel_block ? 1 : 2) + expert_parallel(shape) +
-                            context_ring(shape, 1, attention);
-    backward.communication = tensor_parallel(job_.model.parallel_block ? 1 : 2) + expert_parallel(shape) +
-                             context_ring(shape, 2, attention_backward);
+    Seconds const blocks = tensor_parallel_blocks(shape);
+    forward.communication = blocks + expert_parallel(shape) + context_ring(shape, 1, attention);
+    backward.communication = blocks + expert_parallel(shape) + context_ring(shape, 2, attention_backward);
     if (job_.train.recompute == Recompute::full) {
       backward.compute += forward.compute;
       backward.communication += forward.communication;
@@ -196,8 +196,11 @@ class StagePricer {
     auto const& adapter = job_.algorithm.adapter;
     DType const dtype = job_.train.weights;
     forward.compute += products_time(p_, products, tokens_, dtype, clock);
-    // Of the experts both gradients cost what the forward costs.
-    backward.compute += experts_time(p_, products, tokens_, dtype, clock) * (adapter ? 1 : 2);
+    // Of the experts each gradient costs what the forward costs.
+    Seconds const experts = experts_time(p_, products, tokens_, dtype, clock);
+    backward.compute += experts;
+    if (!adapter && products.experts)
+      backward.compute += max(experts, expert_gradient_bytes(tensors) / matmul_bandwidth(p_));
     for (Matmul const& m : products.matmuls) {
       backward.compute += input_gradient(m);
       if (!adapter) backward.compute += weight_gradient(m);
@@ -222,13 +225,25 @@ class StagePricer {
     return matmul_time(p_, m, tokens_, job_.train.weights, p_.sustained_clock.value);
   }
 
+  // dY and X read, the buffer of gradients read and written.
+  Bytes gradient_bytes(Matmul const& m) const {
+    return size_of(job_.train.weights) * (tokens_ * m.rows_per_token * (m.n + m.k)) +
+           2 * size_of(job_.train.gradients) * (matrices_read(m, tokens_) * m.n * m.k);
+  }
+
+  Bytes expert_gradient_bytes(std::vector<Matmul> const& tensors) const {
+    Bytes sum;
+    for (Matmul const& m : tensors) {
+      if (m.expert) sum += gradient_bytes(m);
+    }
+    return sum;
+  }
+
   // dW[n,k] = dY[m,n]^T X[m,k], added to the buffer of gradients.
   Seconds weight_gradient(Matmul const& m) const {
     double const rows = tokens_ * m.rows_per_token;
-    double const matrices = matrices_read(m, tokens_);
     Flops const work(2 * rows * m.n * m.k);
-    Bytes const moved = size_of(job_.train.weights) * (rows * (m.n + m.k)) +
-                        2 * size_of(job_.train.gradients) * (matrices * m.n * m.k);
+    Bytes const moved = gradient_bytes(m);
     double const clock = p_.sustained_clock.value;
     DType const dtype = job_.train.weights;
     Seconds const product = m.expert || rows <= 0 ? work / (matmul_rate(p_, dtype) * clock)
@@ -238,8 +253,9 @@ class StagePricer {
 
   void add_adapter(Matmul const& m, int rank, Sums& forward, Sums& backward) const {
     double const rows = tokens_ * m.rows_per_token;
-    Seconds const products =
-        gemm_time(p_, rows, rank, m.k, DType::bf16) + gemm_time(p_, rows, m.n, rank, DType::bf16);
+    double const clock = p_.sustained_clock.value;
+    Seconds const products = gemm_time(p_, rows, rank, m.k, DType::bf16, clock) +
+                             gemm_time(p_, rows, m.n, rank, DType::bf16, clock);
     Seconds const addition = memory_time(p_, bytes(3 * rows * m.n * kElement));
     Flops const flops(2 * rows * rank * (m.n + m.k));
     forward.compute += products + addition;
@@ -248,9 +264,18 @@ class StagePricer {
     backward.flops += 2 * flops;
   }
 
-  Seconds tensor_parallel(int all_reduces) const {
+  // Attention's and the MLP's. With sequence parallelism a mixture gathers and scatters the routed copies of
+  // the tokens, since each expert is cut over the tensor-parallel ranks.
+  Seconds tensor_parallel_blocks(LayerShape const& shape) const {
+    if (job_.model.parallel_block) return tensor_parallel(1);
+    if (!shape.moe || !job_.train.sequence_parallel) return tensor_parallel(2);
+    return tensor_parallel(1) + tensor_parallel(1, job_.model.moe->experts_per_token);
+  }
+
+  // copies: of each token in the buffer.
+  Seconds tensor_parallel(int all_reduces, double copies = 1) const {
     if (parallel_.tp == 1) return Seconds(0);
-    Bytes const buffer = bytes(tokens_ * job_.model.hidden * kElement);
+    Bytes const buffer = bytes(tokens_ * copies * job_.model.hidden * kElement);
     auto const price = [&](CollectiveKind kind) { return collectives_.at(kind, tp_, buffer).total(); };
     if (!job_.train.sequence_parallel) return price(CollectiveKind::all_reduce) * all_reduces;
     return (price(CollectiveKind::reduce_scatter) + price(CollectiveKind::all_gather)) * all_reduces;

@@ -45,12 +45,12 @@ struct StageTimes {
 //             gradients. QLoRA also unpacks its weights, 0.5 B read and 2 B written each, for every use
 //   recompute full: backward also runs the forward, its collectives included; selective: its attention
 // Communication per layer, exposed: tp two all-reduces of tokens x hidden in forward and in backward, as
-// reduce-scatter + all-gather with sequence parallelism; ep two all-to-alls each way of the tokens' hidden
-// states, one per routed expert; cp the K and V of the other cp - 1 ranks around a ring (twice in backward:
-// with their gradients), hidden behind attention as far as that lasts.
-// Ends: the embedding is a memory pass; lm_head is a product over vocab / tp; the cross entropy passes over
-// its logits: 18 B forward and 14 B backward each (cast to fp32, maximum, exponential and sum; softmax minus
-// target, cast back), fused 2 and 4 B; with tp three all-reduces of 4 B per token.
+// reduce-scatter + all-gather with sequence parallelism (of a mixture's second one the routed copies of the
+// tokens); ep two all-to-alls each way of the tokens' hidden states, one per routed expert; cp the K and V of
+// the other cp - 1 ranks around a ring (twice in backward: with their gradients), hidden behind attention as
+// far as that lasts. Ends: the embedding is a memory pass; lm_head is a product over vocab / tp; the cross
+// entropy passes over its logits: 18 B forward and 14 B backward each (cast to fp32, maximum, exponential and
+// sum; softmax minus target, cast back), fused 2 and 4 B; with tp three all-reduces of 4 B per token.
 StageTimes stage_times(Profile const& p, Job const& job, Stage const& s, MicroBatch const& m);
 
 // Forward that ends in log-probabilities of the responses (log-softmax over the vocabulary on the last

@@ -36,6 +36,7 @@ void check(StepPrices const& p) {
               p.batch_knots.empty() == p.context_knots.empty() &&
               (p.batch_knots.size() != 1 || p.batch_knots[0] > 0.0);
   for (auto const& row : p.decode_attention) good = good && row.size() == p.context_knots.size();
+  good = good && p.chunk_read >= 0;
   if (!good) throw std::logic_error("step prices: knots must ascend and tables must have their sizes");
 }
 

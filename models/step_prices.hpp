@@ -1,7 +1,8 @@
 // What one step of a rollout engine costs, as plain tables: the rollout engine reads only this.
 //
 //   step = fixed + per_sequence x sequences + dense(tokens) + decode_attention(batch, mean context)
-//        + sum over prefill chunks of max(prefill(pairs of a + n) - prefill(pairs of a), prefill(pairs of n))
+//        + sum over prefill chunks of max(prefill(pairs of a + n) - prefill(pairs of a), prefill(pairs of n),
+//                                         chunk_read x (a + n))
 //
 // tokens: all tokens of the step (one per decoding sequence, plus the prefill chunks); sequences: all
 // scheduled sequences; batch, mean context: of the decoding sequences only (context includes the token being
@@ -35,7 +36,8 @@ struct StepPrices {
   std::vector<double> batch_knots;
   std::vector<double> context_knots;
   std::vector<std::vector<double>> decode_attention;
-  Curve prefill;  // attention of one prompt, all layers: seconds over its pairs; starts at 0 pairs
+  Curve prefill;          // attention of one prompt, all layers: seconds over its pairs; starts at 0 pairs
+  double chunk_read = 0;  // seconds per token of K and V that a chunk reads, all layers
 };
 
 // Causal (query, key) pairs of `tokens` tokens.

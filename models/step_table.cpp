@@ -15,7 +15,8 @@ std::size_t walk(std::vector<double> const& x, std::size_t segments, std::size_t
 
 }  // namespace
 
-StepTable::StepTable(StepPrices const& p) : fixed_(p.fixed.value), per_sequence_(p.per_sequence.value) {
+StepTable::StepTable(StepPrices const& p)
+    : fixed_(p.fixed.value), per_sequence_(p.per_sequence.value), chunk_read_(p.chunk_read) {
   check(p);
   auto const line = [](double x0, double y0, double x1, double y1) {
     double const slope = (y1 - y0) / (x1 - x0);
@@ -75,7 +76,8 @@ double StepTable::prefill_of(double pairs) {
 }
 
 double StepTable::prefill(std::int64_t computed, std::int64_t added) {
-  double const alone = prefill_of(causal_pairs(static_cast<double>(added)));
+  double const read = chunk_read_ * static_cast<double>(computed + added);
+  double const alone = std::max(read, prefill_of(causal_pairs(static_cast<double>(added))));
   if (computed == 0) return alone;
   double const before = prefill_of(causal_pairs(static_cast<double>(computed)));
   return std::max(alone, prefill_of(causal_pairs(static_cast<double>(computed + added))) - before);

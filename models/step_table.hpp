@@ -38,6 +38,7 @@ class StepTable {
 
   double fixed_ = 0;
   double per_sequence_ = 0;
+  double chunk_read_ = 0;
   std::vector<double> dense_x_;
   std::vector<Line> dense_;
   std::vector<double> prefill_x_;

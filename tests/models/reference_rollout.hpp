@@ -292,8 +292,8 @@ class ReferenceRollout {
     };
     double prefill = 0;
     for (auto const& [computed, added] : l.chunks) {
-      prefill +=
-          computed > 0 ? std::max(prompt(computed + added) - prompt(computed), prompt(added)) : prompt(added);
+      double const least = std::max(prompt(added), prices_.chunk_read * (computed + added));
+      prefill += computed > 0 ? std::max(prompt(computed + added) - prompt(computed), least) : least;
     }
     return prices_.fixed.value + prices_.per_sequence.value * static_cast<double>(l.sequences) +
            line(prices_.dense.x, dense, static_cast<double>(l.tokens)) + attention + prefill;

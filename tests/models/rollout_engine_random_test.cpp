@@ -49,6 +49,7 @@ StepPrices random_prices(Draw& d) {
     for (double c : by_context) p.decode_attention.back().push_back(b * c);
   }
   p.prefill = {{0, 1}, {0, 1e-4 * d.real()}};
+  p.chunk_read = 1e-3 * d.real();
   return p;
 }
 
