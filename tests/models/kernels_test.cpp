@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <utility>
@@ -61,8 +62,10 @@ TEST(Kernels, APriceThatIsNotMeasuredIsNone) {
   EXPECT_NE(k.gemm(GemmKind::bf16), nullptr);
   EXPECT_EQ(k.gemm(GemmKind::fp8), nullptr);
   EXPECT_TRUE(k.attention(AttentionKind::decode, 2, 0, {32, 8, 128}).has_value());
-  EXPECT_FALSE(k.attention(AttentionKind::decode, 1, 0, {32, 8, 128}).has_value());    // fp8 cache
-  EXPECT_FALSE(k.attention(AttentionKind::decode, 2, 128, {32, 8, 128}).has_value());  // window
+  // Full attention in bf16 stands in for an fp8 cache and for windows, at the ratio to their rooflines.
+  EXPECT_TRUE(k.attention(AttentionKind::decode, 1, 0, {32, 8, 128}).has_value());
+  EXPECT_TRUE(k.attention(AttentionKind::decode, 2, 128, {32, 8, 128}).has_value());
+  EXPECT_FALSE(k.attention(AttentionKind::decode, 2, 100, {32, 8, 128}).has_value());
   EXPECT_FALSE(k.attention(AttentionKind::prefill, 2, 0, {32, 8, 128}).has_value());
   EXPECT_FALSE(k.moe(GemmKind::bf16, {}).has_value());
 }
@@ -135,6 +138,68 @@ TEST(Kernels, APackCostsWhatItsSequencesCost) {
   double const squares = 4 * 512.0 * 512 + 3 * 2048.0 * 2048 - 8 * 1024.0 * 1024;
   double const expected = 32 * 3 * 2 * 4096 * squares / 989e12 / 0.9;
   EXPECT_NEAR(more, expected, 0.02 * expected);
+}
+
+// 128 experts of 2048 x 768, 8 per token, measured without ep: 2 us per token from 1,024 tokens on.
+MoeTable two_us_a_token() {
+  MoeTable t;
+  t.distribution = "power_law_1.01";
+  t.shortest = seconds(1e-6);
+  t.shapes = {{2048, 768, 128, 8, 1, 1}};
+  for (double tokens = 1; tokens <= 65536; tokens *= 2) {
+    t.tokens.push_back(tokens);
+    double const roof = moe_roofline(round_profile().gpu, t.kind, t.shapes[0], tokens).value;
+    double const time = 2e-6 * std::max(1024.0, tokens);
+    t.log_ratio.push_back(std::log(time / (1e-6 + roof)));
+  }
+  return t;
+}
+
+// Tokens were sent to the ranks of their experts before: a rank works on as many rows as without ep, and
+// reads fewer weights.
+TEST(Kernels, ATrainersExpertsDoNotCostMoreUnderEp) {
+  KernelTables tables;
+  tables.moe = {two_us_a_token()};
+  Profile const p = with(std::move(tables));
+  Architecture const a = catalog_model("qwen3-30b-a3b");
+  auto const time = [&](int ep, double tokens) {
+    LayerShape const shape = layer_shape(a, 0, Cut{1, ep, /*whole_experts=*/false});
+    LayerProducts const products = layer_products(p, shape, DType::bf16, true);
+    EXPECT_TRUE(products.experts);
+    EXPECT_TRUE(std::none_of(products.matmuls.begin(), products.matmuls.end(),
+                             [](Matmul const& m) { return m.expert; }));
+    return experts_time(p, products, tokens, DType::bf16, 1).value;
+  };
+  EXPECT_NEAR(time(1, 8192), 8192 * 2e-6, 1e-6);
+  // 6 x 8192 x 8 x 2048 x 768 FLOPs take 0.625 ms, all weights 0.36 ms: FLOPs bind with and without ep.
+  EXPECT_NEAR(time(8, 8192), time(1, 8192), 1e-9);
+  // At 16 tokens of each rank (64 % of all experts are hit: 128 (1 - (15/16)^16) = 82.4 of 128 matrices read,
+  // of 16 held ones with 128 tokens all 16): 16 / 82.4.
+  EXPECT_NEAR(time(8, 16) / time(1, 16),
+              16 * (1 - std::pow(15.0 / 16, 128)) / (128 * (1 - std::pow(15.0 / 16, 16))), 1e-6);
+}
+
+// fused_experts holds the experts' activation and the way there and back; a trainer's routing is its own.
+TEST(Kernels, MeasuredExpertsHoldTheirPasses) {
+  Architecture const a = catalog_model("qwen3-30b-a3b");
+  LayerShape const shape = layer_shape(a, 0, Cut{1, 1, false});
+  KernelTables tables;
+  PassLaw law;
+  for (PassKind const kind : {PassKind::norm, PassKind::rope, PassKind::activation, PassKind::add}) {
+    law.kind = kind;
+    tables.passes.resize(1);
+    tables.passes[0].laws.push_back(law);
+  }
+  Profile p = with(std::move(tables));
+  p.gpu.l2 = Bytes(1e18);  // bytes / bandwidth alone
+  double const tokens = 4096;
+  double const bandwidth = p.gpu.memory_bandwidth.value;
+  double const experts = tokens * 8 * 768 * 6 / bandwidth;
+  double const routing = 2 * tokens * 8 * 2048 * 4 / bandwidth;
+  double const unmeasured = passes_time(p, shape, tokens, 1, false, false).value;
+  EXPECT_NEAR(unmeasured - passes_time(p, shape, tokens, 1, false, true).value, experts, 1e-9);
+  double const engine = passes_time(p, shape, tokens, 1, true, false).value;
+  EXPECT_NEAR(engine - passes_time(p, shape, tokens, 1, true, true).value, experts + routing, 1e-9);
 }
 
 }  // namespace
