@@ -105,6 +105,18 @@ class Differencing {
   std::vector<Partial> heap_;
 };
 
+// Every other one from the lightest on, then the rest from the heaviest on.
+std::vector<int> heaviest_in_the_middle(std::vector<int> part, std::vector<std::int64_t> const& loads) {
+  std::stable_sort(part.begin(), part.end(), [&](int a, int b) {
+    return loads[static_cast<std::size_t>(a)] < loads[static_cast<std::size_t>(b)];
+  });
+  std::vector<int> order;
+  order.reserve(part.size());
+  for (std::size_t i = 0; i < part.size(); i += 2) order.push_back(part[i]);
+  for (std::size_t i = part.size() / 2; i-- > 0;) order.push_back(part[2 * i + 1]);
+  return order;
+}
+
 }  // namespace
 
 std::vector<std::int64_t> sequence_loads(std::vector<int> const& lengths, LoadKind kind) {
@@ -149,6 +161,12 @@ std::vector<std::vector<int>> balance(std::vector<std::int64_t> const& loads, in
     differencing.add(std::move(start));
   }
   return differencing.partition();
+}
+
+std::vector<std::vector<int>> deal_balanced(std::vector<std::int64_t> const& loads, int ranks) {
+  std::vector<std::vector<int>> parts = balance(loads, ranks, PartSizes::equal);
+  for (std::vector<int>& part : parts) part = heaviest_in_the_middle(std::move(part), loads);
+  return parts;
 }
 
 }  // namespace rollcast

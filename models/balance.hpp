@@ -29,4 +29,10 @@ enum class PartSizes { any, equal };
 // parts, a count that equal parts do not divide, parts < 1 or a negative load are a std::logic_error.
 std::vector<std::vector<int>> balance(std::vector<std::int64_t> const& loads, int parts, PartSizes sizes);
 
+// A batch over data-parallel ranks as verl's trainer.balance_batch (ray_trainer.py, _balance_batch): equal
+// parts of balanced load, and in each the lightest sequences at both ends, the heaviest in the middle. A
+// rank takes its mini-batches as equal slices of its part, in order, so the ranks are balanced over the
+// batch; within one mini-batch only as far as their sorted parts are alike. Errors as balance.
+std::vector<std::vector<int>> deal_balanced(std::vector<std::int64_t> const& loads, int ranks);
+
 }  // namespace rollcast

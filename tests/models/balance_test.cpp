@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <numeric>
 #include <stdexcept>
 
@@ -78,6 +79,30 @@ TEST(Balance, ThreeWaysByHandWithTies) {
 // Sorted 1 2 | 3 4 | 6 10: spreads 1, 1, 4. 10|6 and 4|3: 10 + 3 | 6 + 4. With 2|1: 10 + 3 + 1 | 6 + 4 + 2.
 TEST(Balance, EqualSizesByHand) {
   EXPECT_EQ(balance({10, 1, 2, 3, 4, 6}, 2, PartSizes::equal), (Parts{{0, 1, 3}, {2, 4, 5}}));
+}
+
+// The same parts: loads 10 1 3 and 2 4 6, each from the lightest to the heaviest and back: 1 10 3 and 2 6 4.
+TEST(Balance, DealtWithTheHeaviestInTheMiddle) {
+  EXPECT_EQ(deal_balanced({10, 1, 2, 3, 4, 6}, 2), (Parts{{1, 0, 3}, {2, 5, 4}}));
+  EXPECT_EQ(deal_balanced({4, 1, 3, 2, 2}, 1), (Parts{{1, 4, 0, 2, 3}}));  // 1 2 2 3 4: 1 2 4 3 2
+  EXPECT_THROW(deal_balanced({1, 2, 3}, 2), std::logic_error);
+}
+
+TEST(Balance, DealingLosesNothing) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    int const ranks = 1 + static_cast<int>(seed % 6);
+    Loads const loads = sequence_loads(random_lengths(ranks * 9, seed), LoadKind::transformer);
+    Parts dealt = deal_balanced(loads, ranks);
+    for (auto& part : dealt) {
+      Loads order;
+      for (int const i : part) order.push_back(loads[static_cast<std::size_t>(i)]);
+      auto const heaviest = std::max_element(order.begin(), order.end());
+      EXPECT_TRUE(std::is_sorted(order.begin(), heaviest));
+      EXPECT_TRUE(std::is_sorted(heaviest, order.end(), std::greater<>()));
+      std::sort(part.begin(), part.end());
+    }
+    EXPECT_EQ(dealt, balance(loads, ranks, PartSizes::equal));
+  }
 }
 
 // One long sequence and five short ones: without equal sizes it stands alone.
