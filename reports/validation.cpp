@@ -43,8 +43,9 @@ std::optional<ValidationPair> pair_of(ValidationCase const& a, ValidationCase co
   MeasuredQuantity const* const step_a = step_of(a);
   MeasuredQuantity const* const step_b = step_of(b);
   if (step_a == nullptr || step_b == nullptr) return std::nullopt;
+  auto const [least, most] = std::minmax(step_a->measured, step_b->measured);
+  if (most <= kDiffers * least) return std::nullopt;
   ValidationPair pair{a.name, b.name, step_a->measured / step_b->measured, std::nullopt};
-  if (std::max(pair.measured_ratio, 1 / pair.measured_ratio) <= kDiffers) return std::nullopt;
   if (step_a->predicted && step_b->predicted) pair.predicted_ratio = *step_a->predicted / *step_b->predicted;
   return pair;
 }

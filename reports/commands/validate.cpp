@@ -49,11 +49,15 @@ std::optional<std::vector<std::string>> scenario_files(std::string const& folder
   return files;
 }
 
-ValidationCase unread_case(std::string const& file, Problem const& p) {
+ValidationCase unread_case(std::string const& file, std::vector<Problem> const& problems) {
+  Problem const& p = problems.front();
   ValidationCase c;
   c.name = fs::path(file).stem().string();
-  c.unread = (p.line > 0 ? fmt::format("line {}: ", p.line) : "") + (p.key.empty() ? "" : p.key + ": ") +
-             p.what + (p.remedy.empty() ? "" : "; " + p.remedy);
+  if (p.line > 0) c.unread += fmt::format("line {}: ", p.line);
+  if (!p.key.empty()) c.unread += p.key + ": ";
+  c.unread += p.what;
+  if (!p.remedy.empty()) c.unread += "; " + p.remedy;
+  if (problems.size() > 1) c.unread += fmt::format(" (and {} more)", problems.size() - 1);
   return c;
 }
 
@@ -78,7 +82,7 @@ int validate_folder(Arguments const& arguments) {
     ScenarioResult const read = read_scenario_file(file, {});
     if (!read.scenario) {
       print_problems(read.problems);
-      cases.push_back(unread_case(file, read.problems.front()));
+      cases.push_back(unread_case(file, read.problems));
       exit_code = 2;
     } else if (!read.scenario->measured || read.scenario->measured->values.empty()) {
       not_measured.push_back(read.scenario->name);
