@@ -109,6 +109,40 @@ constexpr Key kMemoryKeys[] = {
     {"host.peak_bytes", "integer", "of the fullest node"},
     {"host.peak_phase", "text", "the phase of that peak"}};
 
+constexpr Key kValidateKeys[] = {
+    {"schema", "integer", "1: the version of these shapes"},
+    {"cases[].case", "text", "name of the scenario; one item per measured quantity, by name of the file"},
+    {"cases[].source", "text or null",
+     "where the measured value comes from; null: the file could not be read"},
+    {"cases[].grade", "text or null", "A, A-, B, ...; empty: not told"},
+    {"cases[].quantity", "text or null",
+     "step_seconds, phase.<name>, tokens_per_second_per_gpu or another key of `measured`; null: the file "
+     "could "
+     "not be read"},
+    {"cases[].predicted", "number or null", "the forecast; null: there is none, see reason"},
+    {"cases[].measured", "number or null", "what the source reports"},
+    {"cases[].error", "number or null", "predicted / measured - 1"},
+    {"cases[].fitted", "true or false", "whether a number of the forecast was fitted on this case"},
+    {"cases[].left_out_error", "number or null",
+     "error with the case taken out of that fit; null where nothing was fitted on it"},
+    {"cases[].reason", "text or null", "why there is no forecast"},
+    {"pairs[].a", "text",
+     "two cases of one source, with the same model, algorithm and samples a step, whose measured steps "
+     "differ "
+     "by more than 10 %"},
+    {"pairs[].b", "text", "the other one"},
+    {"pairs[].measured_ratio", "number", "step of a / step of b"},
+    {"pairs[].predicted_ratio", "number or null", "the same of the forecasts"},
+    {"pairs[].agrees", "true or false, or null", "whether the forecast names the faster one"},
+    {"summaries[].grades", "text", "A, A- or other: whose cases"},
+    {"summaries[].kind", "text", "step, phases, throughput or other"},
+    {"summaries[].forecasts", "integer", "quantities with an error"},
+    {"summaries[].missing", "integer", "quantities without one"},
+    {"summaries[].median", "number or null", "of the size of error; of left_out_error where fitted"},
+    {"summaries[].worst", "number or null", "the largest"},
+    {"summaries[].worst_case", "text or null", "the case that has it"},
+    {"not_measured[]", "text", "scenarios without measured values"}};
+
 std::string table(std::span<Key const> keys) {
   std::string out = "| key | type | meaning |\n|---|---|---|\n";
   for (Key const& k : keys) out += fmt::format("| `{}` | {} | {} |\n", k.path, k.type, k.meaning);
@@ -129,6 +163,12 @@ std::string memory_json_markdown() {
   return "\n# JSON of `rollcast memory --json`\n\nSizes are whole bytes.\n\n" + table(kMemoryKeys);
 }
 
-std::string json_schema_markdown() { return run_json_markdown() + memory_json_markdown(); }
+std::string validate_json_markdown() {
+  return "\n# JSON of `rollcast validate --json`\n\n" + table(kValidateKeys);
+}
+
+std::string json_schema_markdown() {
+  return run_json_markdown() + memory_json_markdown() + validate_json_markdown();
+}
 
 }  // namespace rollcast

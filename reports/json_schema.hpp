@@ -6,10 +6,11 @@
 namespace rollcast {
 
 // Markdown, one row a key: type, unit, meaning.
-std::string run_json_markdown();     // json_text()
-std::string memory_json_markdown();  // memory_json()
+std::string run_json_markdown();       // json_text()
+std::string memory_json_markdown();    // memory_json()
+std::string validate_json_markdown();  // validation_json()
 
-// Both, as they follow the scenario keys in scenarios/SCHEMA.md.
+// All, as they follow the scenario keys in scenarios/SCHEMA.md.
 std::string json_schema_markdown();
 
 }  // namespace rollcast

@@ -8,6 +8,7 @@
 #include "reports/analysis.hpp"
 #include "reports/json.hpp"
 #include "reports/memory_report.hpp"
+#include "reports/validation_report.hpp"
 #include "tests/reports/small_log.hpp"
 
 namespace rollcast {
@@ -56,6 +57,14 @@ TEST(JsonSchema, ListsExactlyTheKeysOfAMemoryForecast) {
   ScenarioResult const read = read_scenario_file(example, {});
   ASSERT_TRUE(read.scenario) << format(read.problems);
   EXPECT_EQ(listed(memory_json_markdown()), written(memory_json(forecast_memory(*read.scenario))));
+}
+
+TEST(JsonSchema, ListsExactlyTheKeysOfAValidation) {
+  MeasuredQuantity const step{"step_seconds", 10, 11, std::nullopt, ""};
+  ValidationCase const a{"a", "source", "A", "work", false, {step}, ""};
+  ValidationCase b = a;
+  b.quantities[0].measured = 20;
+  EXPECT_EQ(listed(validate_json_markdown()), written(validation_json(validate({a, b}, {"c"}))));
 }
 
 }  // namespace

@@ -1,0 +1,87 @@
+#include "reports/commands/case_forecast.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "calibrate/profiles.hpp"
+#include "reports/analysis.hpp"
+#include "reports/commands/memory_guard.hpp"
+#include "reports/fitted_cases.hpp"
+#include "reports/run_apart.hpp"
+#include "sim/simulate.hpp"
+
+namespace rollcast {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr double kShareOfFreeMemory = 0.8;
+
+// By the names of the `measured:` block; without a forecast, why.
+struct Figures {
+  std::map<std::string, double> values;
+  std::string why;
+};
+
+std::string figures_text(Scenario const& s, Profile const& p) {
+  Analysis const a = analyse(simulate(s, p, {}));
+  std::string why;
+  if (a.outcome != Outcome::completed) {
+    why = std::string(name_of(a.outcome));
+    if (!a.outcome_reason.empty()) why += ": " + a.outcome_reason;
+  }
+  Json values = Json::object();
+  for (Comparison const& c : a.measured) {
+    if (c.forecast && why.empty()) values[c.name] = *c.forecast;
+  }
+  return Json({{"values", values}, {"why", why}}).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Figures figures_of(Scenario const& s, Profile const& p) {
+  ApartResult const r = run_apart([&] { return figures_text(s, p); });
+  if (!r.error.empty()) return {{}, "failed: " + r.error};
+  Json const json = Json::parse(r.text);
+  return {json["values"].get<std::map<std::string, double>>(), json["why"].get<std::string>()};
+}
+
+// Why there cannot be a run; empty: there can.
+std::string obstacle(Scenario const& s) {
+  auto const problems = check_simulated(s);
+  if (!problems.empty()) return fmt::format("{}: {}", problems.front().key, problems.front().what);
+  Bytes const need = estimate_memory(s.job, RunOptions().steps);
+  auto const free = free_memory();
+  if (!free || need <= *free * kShareOfFreeMemory) return {};
+  return fmt::format("the forecast needs about {} of memory, {} are free", format(need), format(*free));
+}
+
+}  // namespace
+
+ValidationCase forecast_case(Scenario const& s) {
+  ValidationCase c = case_of(s);
+  Figures forecast, without;
+  forecast.why = obstacle(s);
+  auto const& fitted = fitted_cases();
+  c.fitted = std::find(fitted.begin(), fitted.end(), id_of(c.name)) != fitted.end();
+  if (forecast.why.empty()) {
+    Profile const p = profile_for(s.job.cluster.node.gpu, name_of(s.job.rollout.kind));
+    forecast = figures_of(s, p);
+    if (c.fitted) without = figures_of(s, with_case_left_out(p, id_of(c.name)));
+  }
+  for (std::size_t i = 0; i < c.quantities.size(); ++i) {
+    std::string const& name = s.measured->values[i].first;
+    MeasuredQuantity& q = c.quantities[i];
+    if (auto const found = forecast.values.find(name); found != forecast.values.end()) {
+      q.predicted = found->second;
+    } else {
+      q.why = forecast.why.empty() ? "the run does not tell it" : forecast.why;
+    }
+    if (auto const found = without.values.find(name); found != without.values.end())
+      q.left_out = found->second;
+  }
+  return c;
+}
+
+}  // namespace rollcast

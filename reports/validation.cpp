@@ -1,0 +1,126 @@
+#include "reports/validation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+namespace rollcast {
+namespace {
+
+constexpr double kDiffers = 1.1;
+constexpr std::string_view kStep = "step_seconds";
+constexpr std::string_view kPhase = "phase.";
+constexpr std::array<std::string_view, 4> kKinds = {"step", "phases", "throughput", "other"};
+
+std::string_view kind_of(std::string_view quantity) {
+  if (quantity == kStep) return kKinds[0];
+  if (quantity.starts_with(kPhase)) return kKinds[1];
+  if (quantity == "tokens_per_second_per_gpu" || quantity == "samples_per_second") return kKinds[2];
+  return kKinds[3];
+}
+
+bool is_grade_a(ValidationCase const& c) { return c.grade == "A" || c.grade == "A-"; }
+
+std::string work_of(Job const& job) {
+  Algorithm const& a = job.algorithm;
+  bool const generates = a.kind == AlgorithmKind::grpo || a.kind == AlgorithmKind::ppo;
+  return fmt::format("{}, {}, {}, {} samples", job.model.name, name_of(a.kind),
+                     a.adapter ? name_of(a.adapter->kind) : "full", generates ? a.samples() : a.train_batch);
+}
+
+MeasuredQuantity const* step_of(ValidationCase const& c) {
+  auto const found = std::find_if(c.quantities.begin(), c.quantities.end(),
+                                  [](MeasuredQuantity const& q) { return q.name == kStep; });
+  return found == c.quantities.end() ? nullptr : &*found;
+}
+
+std::optional<ValidationPair> pair_of(ValidationCase const& a, ValidationCase const& b) {
+  if (a.source != b.source || a.work != b.work) return std::nullopt;
+  MeasuredQuantity const* const step_a = step_of(a);
+  MeasuredQuantity const* const step_b = step_of(b);
+  if (step_a == nullptr || step_b == nullptr) return std::nullopt;
+  auto const [least, most] = std::minmax(step_a->measured, step_b->measured);
+  if (most <= kDiffers * least) return std::nullopt;
+  ValidationPair pair{a.name, b.name, step_a->measured / step_b->measured, std::nullopt};
+  if (step_a->predicted && step_b->predicted) pair.predicted_ratio = *step_a->predicted / *step_b->predicted;
+  return pair;
+}
+
+double median(std::vector<double> sorted) {
+  std::sort(sorted.begin(), sorted.end());
+  std::size_t const half = sorted.size() / 2;
+  return sorted.size() % 2 == 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
+}
+
+ErrorSummary summary(std::vector<ValidationCase> const& cases, std::string_view kind, bool grade_a) {
+  ErrorSummary s{std::string(kind), grade_a, 0, 0, {}, {}, {}};
+  std::vector<double> sizes;
+  for (ValidationCase const& c : cases) {
+    if (is_grade_a(c) != grade_a) continue;
+    for (MeasuredQuantity const& q : c.quantities) {
+      if (kind_of(q.name) != kind) continue;
+      auto const error = error_of(c.fitted ? q.left_out : q.predicted, q.measured);
+      if (!error) {
+        ++s.missing;
+        continue;
+      }
+      sizes.push_back(std::fabs(*error));
+      if (!s.worst || *s.worst < sizes.back()) {
+        s.worst = sizes.back();
+        s.worst_case = c.name;
+      }
+    }
+  }
+  s.forecasts = static_cast<int>(sizes.size());
+  if (!sizes.empty()) s.median = median(std::move(sizes));
+  return s;
+}
+
+}  // namespace
+
+std::optional<double> error_of(std::optional<double> const& predicted, double measured) {
+  if (!predicted || !(measured > 0)) return std::nullopt;
+  return *predicted / measured - 1;
+}
+
+std::string id_of(std::string const& case_name) { return case_name.substr(0, case_name.find('-')); }
+
+std::string quantity_name(std::string const& measured_name) {
+  constexpr std::string_view kSuffix = "_seconds";
+  if (measured_name == kStep || !measured_name.ends_with(kSuffix)) return measured_name;
+  return std::string(kPhase) + measured_name.substr(0, measured_name.size() - kSuffix.size());
+}
+
+ValidationCase case_of(Scenario const& s) {
+  ValidationCase c{s.name, s.measured->source, s.measured->grade, work_of(s.job), false, {}, ""};
+  for (auto const& [name, value] : s.measured->values)
+    c.quantities.push_back({quantity_name(name), value, std::nullopt, std::nullopt, ""});
+  return c;
+}
+
+std::optional<bool> ValidationPair::agrees() const {
+  if (!predicted_ratio) return std::nullopt;
+  return measured_ratio > 1 ? *predicted_ratio > 1 : *predicted_ratio < 1;
+}
+
+Validation validate(std::vector<ValidationCase> cases, std::vector<std::string> not_measured) {
+  Validation v{std::move(cases), {}, {}, std::move(not_measured)};
+  for (std::size_t a = 0; a < v.cases.size(); ++a) {
+    for (std::size_t b = a + 1; b < v.cases.size(); ++b) {
+      if (auto pair = pair_of(v.cases[a], v.cases[b])) v.pairs.push_back(std::move(*pair));
+    }
+  }
+  for (bool const grade_a : {true, false}) {
+    for (std::string_view const kind : kKinds) {
+      ErrorSummary s = summary(v.cases, kind, grade_a);
+      if (s.forecasts + s.missing > 0) v.summaries.push_back(std::move(s));
+    }
+  }
+  return v;
+}
+
+}  // namespace rollcast

@@ -1,0 +1,156 @@
+#include "reports/validation_report.hpp"
+
+#include <fmt/format.h>
+
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "reports/json.hpp"
+#include "reports/text_layout.hpp"
+
+namespace rollcast {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kSchema = 1;
+
+std::string signed_percent(std::optional<double> v) {
+  return v ? fmt::format("{:+.1f} %", 100 * *v) : std::string();
+}
+
+std::string size_percent(double v) { return fmt::format("{:.1f} %", 100 * v); }
+
+std::string trimmed(std::string const& line) { return line.substr(0, line.find_last_not_of(' ') + 1) + "\n"; }
+
+std::string grade_text(std::string const& grade) {
+  return grade.empty() ? "" : fmt::format(" ({})", printable(grade));
+}
+
+std::string left_out_text(ValidationCase const& c, MeasuredQuantity const& q) {
+  if (!q.predicted || !c.fitted) return q.predicted ? "-" : "";
+  return q.left_out ? signed_percent(error_of(q.left_out, q.measured)) : "fitted";
+}
+
+std::string case_text(ValidationCase const& c) {
+  if (!c.unread.empty()) return fmt::format("{}\n  not read: {}\n", printable(c.name), printable(c.unread));
+  std::string out = fmt::format("{}{}: {}\n", printable(c.name), grade_text(c.grade), printable(c.source));
+  for (MeasuredQuantity const& q : c.quantities) {
+    std::string const predicted = q.predicted ? fmt::format("{:.4g}", *q.predicted) : "none";
+    std::string const line =
+        fmt::format("  {:<36}{:>11}{:>10.4g}{:>11}{:>11}", q.name, predicted, q.measured,
+                    signed_percent(error_of(q.predicted, q.measured)), left_out_text(c, q));
+    out += trimmed(line + (q.why.empty() ? "" : "  " + printable(q.why)));
+  }
+  return out;
+}
+
+std::string summaries_text(Validation const& v) {
+  if (v.summaries.empty()) return {};
+  std::string out =
+      fmt::format("\n{:<38}{:>11}{:>10}{:>11}\n", "Size of the error", "forecasts", "median", "worst");
+  for (ErrorSummary const& s : v.summaries) {
+    std::string line =
+        fmt::format("  {:<14}{:<22}{:>11}", s.grade_a ? "grade A, A-" : "other grades", s.kind, s.forecasts);
+    if (s.median)
+      line += fmt::format("{:>10}{:>11}  {}", size_percent(*s.median), size_percent(*s.worst),
+                          printable(s.worst_case));
+    if (s.missing > 0) line += fmt::format("  ({} not forecast)", s.missing);
+    out += line + "\n";
+  }
+  return out;
+}
+
+std::string pair_text(ValidationPair const& p) {
+  bool const a_slower = p.measured_ratio > 1;
+  auto const speed = [&](double ratio) { return a_slower ? ratio : 1 / ratio; };
+  std::string out = fmt::format("  {} is {:.2f} times as fast as {}; ", printable(a_slower ? p.b : p.a),
+                                speed(p.measured_ratio), printable(a_slower ? p.a : p.b));
+  if (!p.predicted_ratio) return out + "no forecast\n";
+  return out + fmt::format("forecast {:.2f}: {}\n", speed(*p.predicted_ratio),
+                           *p.agrees() ? "agrees" : "the other one is faster");
+}
+
+std::string pairs_text(Validation const& v) {
+  if (v.pairs.empty())
+    return "\nNo two cases of one source and the same work have steps more than 10 % apart.\n";
+  std::string out = "\nWhich layout is faster (one source, the same work, steps more than 10 % apart)\n";
+  for (ValidationPair const& p : v.pairs) out += pair_text(p);
+  return out;
+}
+
+template <class T>
+Json or_null(std::optional<T> const& v) {
+  return v ? Json(*v) : Json(nullptr);
+}
+
+Json digits(std::optional<double> const& v) { return v ? Json(nine_digits(*v)) : Json(nullptr); }
+
+Json quantity_json(ValidationCase const& c, MeasuredQuantity const& q) {
+  return {{"case", c.name},
+          {"source", c.source},
+          {"grade", c.grade},
+          {"quantity", q.name},
+          {"predicted", digits(q.predicted)},
+          {"measured", nine_digits(q.measured)},
+          {"error", digits(error_of(q.predicted, q.measured))},
+          {"fitted", c.fitted},
+          {"left_out_error", digits(error_of(q.left_out, q.measured))},
+          {"reason", q.why.empty() ? Json(nullptr) : Json(q.why)}};
+}
+
+Json unread_json(ValidationCase const& c) {
+  return {{"case", c.name},      {"source", nullptr},    {"grade", nullptr},
+          {"quantity", nullptr}, {"predicted", nullptr}, {"measured", nullptr},
+          {"error", nullptr},    {"fitted", false},      {"left_out_error", nullptr},
+          {"reason", c.unread}};
+}
+
+}  // namespace
+
+std::string validation_text(Validation const& v) {
+  std::string out =
+      fmt::format("{:<38}{:>11}{:>10}{:>11}{:>11}\n", "case", "predicted", "measured", "error", "left out");
+  for (ValidationCase const& c : v.cases) out += case_text(c);
+  out +=
+      "left out: the error with the case taken out of the fit of the engines' own work; -: not fitted on "
+      "it\n";
+  out += summaries_text(v) + pairs_text(v);
+  if (!v.not_measured.empty()) {
+    out += "\nWithout measured values: ";
+    for (std::size_t i = 0; i < v.not_measured.size(); ++i)
+      out += (i == 0 ? "" : ", ") + printable(v.not_measured[i]);
+    out += "\n";
+  }
+  return out;
+}
+
+std::string validation_json(Validation const& v) {
+  Json cases = Json::array(), pairs = Json::array(), summaries = Json::array();
+  for (ValidationCase const& c : v.cases) {
+    if (!c.unread.empty()) cases.push_back(unread_json(c));
+    for (MeasuredQuantity const& q : c.quantities) cases.push_back(quantity_json(c, q));
+  }
+  for (ValidationPair const& p : v.pairs)
+    pairs.push_back({{"a", p.a},
+                     {"b", p.b},
+                     {"measured_ratio", nine_digits(p.measured_ratio)},
+                     {"predicted_ratio", digits(p.predicted_ratio)},
+                     {"agrees", or_null(p.agrees())}});
+  for (ErrorSummary const& s : v.summaries)
+    summaries.push_back({{"grades", s.grade_a ? "A, A-" : "other"},
+                         {"kind", s.kind},
+                         {"forecasts", s.forecasts},
+                         {"missing", s.missing},
+                         {"median", digits(s.median)},
+                         {"worst", digits(s.worst)},
+                         {"worst_case", s.worst ? Json(s.worst_case) : Json(nullptr)}});
+  Json const all = {{"schema", kSchema},
+                    {"cases", std::move(cases)},
+                    {"pairs", std::move(pairs)},
+                    {"summaries", std::move(summaries)},
+                    {"not_measured", v.not_measured}};
+  return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace rollcast

@@ -1,0 +1,200 @@
+// rollcast validate on small folders made up here. Simulations run in child processes, so that several are
+// possible in one test.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "reports/commands/commands.hpp"
+#include "reports/output_file.hpp"
+#include "tests/reports/run_command.hpp"
+
+namespace rollcast {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using Json = nlohmann::json;
+
+// A small step on one node: 32 responses of 64 tokens.
+std::string scenario(std::string const& trainer, std::string const& measured) {
+  return "model: qwen2.5-0.5b\n"
+         "cluster: {node: hgx-h100, nodes: 1}\n"
+         "framework: nemo-rl\n"
+         "algorithm: {kind: grpo, prompts: 8, group_size: 4, train_batch: 32, kl_reference: true}\n"
+         "workload: {prompt_tokens: 16, response_tokens: 64}\n"
+         "train: {" +
+         trainer +
+         ", micro_batch: 1, logprob_micro_batch: 1}\n"
+         "rollout: {engine: vllm, parallel: {tp: 1}, gpu_memory_utilization: 0.6}\n"
+         "schedule: synchronous\n" +
+         measured;
+}
+
+std::string const kMegatron = "trainer: megatron";
+std::string const kWide = "trainer: megatron, parallel: {tp: 2}";
+std::string const kFsdp = "trainer: fsdp2";
+
+std::string measured(std::string const& source, std::string const& figures) {
+  return "measured: {source: " + source + ", grade: A, " + figures + "}\n";
+}
+
+class ValidateCommand : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "rollcast-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  std::string path(std::string const& name) const { return (folder_ / name).string(); }
+  void write(std::string const& name, std::string const& text) const {
+    ASSERT_EQ(write_file(path(name), text), "");
+  }
+  CommandRun run(std::vector<std::string> options = {}) const {
+    std::vector<std::string> words = {"validate", folder_.string()};
+    words.insert(words.end(), options.begin(), options.end());
+    return run_command(&add_validate_command, words);
+  }
+  Json json(int exit_code = 0) const {
+    CommandRun const r = run({"--json", "-"});
+    EXPECT_EQ(r.exit_code, exit_code) << r.err;
+    return Json::parse(r.out);
+  }
+
+  fs::path folder_;
+};
+
+std::vector<std::string> rows(Json const& j) {
+  std::vector<std::string> out;
+  for (Json const& c : j["cases"])
+    out.push_back(c["case"].get<std::string>() + ' ' +
+                  (c["quantity"].is_null() ? "-" : c["quantity"].get<std::string>()));
+  return out;
+}
+
+TEST_F(ValidateCommand, ForecastsEveryFileByName) {
+  write("b.yaml", scenario(kMegatron, measured("x", "step_seconds: 10, generate_seconds: 4")));
+  write("a-2.yml", scenario(kMegatron, measured("y", "tokens_per_second_per_gpu: 100")));
+  write("a.yaml", scenario(kMegatron, measured("y", "step_seconds: 10")));
+  write("idea.yaml", scenario(kMegatron, ""));
+  write("notes.txt", "no scenario");
+  fs::create_directory(folder_ / "below");
+  write("below/c.yaml", scenario(kMegatron, measured("x", "step_seconds: 10")));
+  fs::create_directory(folder_ / "folder.yaml");
+  Json const j = json();
+  EXPECT_EQ(rows(j), (std::vector<std::string>{"a step_seconds", "a-2 tokens_per_second_per_gpu",
+                                               "b step_seconds", "b phase.generate"}));
+  for (Json const& c : j["cases"]) {
+    ASSERT_TRUE(c["predicted"].is_number()) << c;
+    double const predicted = c["predicted"].get<double>();
+    EXPECT_GT(predicted, 0);
+    EXPECT_NEAR(c["error"].get<double>(), predicted / c["measured"].get<double>() - 1, 1e-7);
+    EXPECT_TRUE(c["reason"].is_null());
+    EXPECT_FALSE(c["fitted"].get<bool>());
+  }
+  EXPECT_EQ(j["cases"][0]["source"], "y");
+  EXPECT_EQ(j["cases"][0]["grade"], "A");
+  EXPECT_EQ(j["not_measured"], Json({"idea"}));
+}
+
+TEST_F(ValidateCommand, IsTheSameEveryTime) {
+  write("a.yaml", scenario(kMegatron, measured("x", "step_seconds: 10")));
+  EXPECT_EQ(run({"--json", "-"}).out, run({"--json", "-"}).out);
+}
+
+TEST_F(ValidateCommand, WhatHasNoForecastSaysWhy) {
+  write("fsdp.yaml", scenario(kFsdp, measured("x", "step_seconds: 10, generate_seconds: 4")));
+  write("other.yaml", scenario(kMegatron, measured("x", "update_critic_seconds: 3")));
+  std::string small = scenario(kMegatron, measured("x", "step_seconds: 10"));
+  write("refused.yaml", small.replace(small.find("0.6"), 3, "0.01"));
+  Json const j = json();
+  EXPECT_EQ(rows(j), (std::vector<std::string>{"fsdp step_seconds", "fsdp phase.generate",
+                                               "other phase.update_critic", "refused step_seconds"}));
+  for (Json const& c : j["cases"]) {
+    EXPECT_TRUE(c["predicted"].is_null()) << c;
+    EXPECT_TRUE(c["error"].is_null());
+  }
+  EXPECT_EQ(j["cases"][0]["reason"], "train.trainer: fsdp2 is not simulated yet");
+  EXPECT_EQ(j["cases"][1]["reason"], "train.trainer: fsdp2 is not simulated yet");
+  EXPECT_EQ(j["cases"][2]["reason"], "the run does not tell it");
+  EXPECT_THAT(j["cases"][3]["reason"].get<std::string>(), HasSubstr("refused"));
+  EXPECT_THAT(run().out, HasSubstr("fsdp2 is not simulated yet"));
+}
+
+TEST_F(ValidateCommand, AFileThatIsNoScenarioIsARowAndBadInput) {
+  write("a.yaml", scenario(kMegatron, measured("x", "step_seconds: 10")));
+  write("b.yaml", scenario("trainer: megatorn, packing: maybe", measured("x", "step_seconds: 10")));
+  Json const j = json(2);
+  EXPECT_EQ(rows(j), (std::vector<std::string>{"a step_seconds", "b -"}));
+  std::string const reason = j["cases"][1]["reason"].get<std::string>();
+  EXPECT_THAT(reason, HasSubstr("line 6: train.trainer: "));
+  EXPECT_THAT(reason, HasSubstr("(and 1 more)"));
+  CommandRun const text = run();
+  EXPECT_EQ(text.exit_code, 2);
+  EXPECT_THAT(text.out, HasSubstr("not read: "));
+  EXPECT_THAT(text.err, HasSubstr("train.packing"));
+}
+
+// The ratio of a pair is that of the two rows.
+TEST_F(ValidateCommand, LayoutsOfOneSourceArePairs) {
+  write("narrow.yaml", scenario(kMegatron, measured("x", "step_seconds: 10")));
+  write("wide.yaml", scenario(kWide, measured("x", "step_seconds: 12")));
+  write("other.yaml", scenario(kWide, measured("y", "step_seconds: 30")));
+  Json const j = json();
+  ASSERT_EQ(j["pairs"].size(), 1U);
+  Json const& p = j["pairs"][0];
+  EXPECT_EQ(p["a"], "narrow");
+  EXPECT_EQ(p["b"], "wide");
+  EXPECT_NEAR(p["measured_ratio"].get<double>(), 10.0 / 12, 1e-8);
+  double const narrow = j["cases"][0]["predicted"].get<double>();
+  double const wide = j["cases"][2]["predicted"].get<double>();
+  EXPECT_NEAR(p["predicted_ratio"].get<double>(), narrow / wide, 1e-7);
+  EXPECT_EQ(p["agrees"].get<bool>(), narrow < wide);
+}
+
+// I07 without I07: 2.0 ms and 0 us in place of 1.5 ms and 20 us; four responses at a time take longer so.
+TEST_F(ValidateCommand, AFittedCaseIsMarkedAndForecastWithoutItself) {
+  write("I07-x.yaml", scenario(kMegatron, measured("x", "generate_seconds: 1, score_seconds: 1")));
+  Json const j = json();
+  EXPECT_TRUE(j["cases"][0]["fitted"].get<bool>());
+  EXPECT_GT(j["cases"][0]["left_out_error"].get<double>(), j["cases"][0]["error"].get<double>());
+  EXPECT_EQ(j["cases"][1]["left_out_error"], j["cases"][1]["error"]);  // scoring has no engine in it
+}
+
+TEST_F(ValidateCommand, NothingToValidateIsBadInput) {
+  CommandRun const none = run();
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_THAT(none.err, HasSubstr("holds no scenario (*.yaml, *.yml) with measured values"));
+  CommandRun const missing = run_command(&add_validate_command, {"validate", path("missing")});
+  EXPECT_EQ(missing.exit_code, 2);
+  EXPECT_THAT(missing.err, HasSubstr("is no folder that can be listed"));
+}
+
+TEST_F(ValidateCommand, AnOutputNeverReplacesAScenario) {
+  std::string const text = scenario(kMegatron, measured("x", "step_seconds: 10"));
+  write("a.yaml", text);
+  CommandRun const r = run({"--json", path("a.yaml")});
+  EXPECT_EQ(r.exit_code, 2);
+  EXPECT_THAT(r.err, HasSubstr("is read, and an output would replace it"));
+}
+
+// Every published scenario is there, with a source, a grade and a step, and has a forecast.
+TEST(PublishedScenarios, AreForecast) {
+  CommandRun const r = run_command(&add_validate_command,
+                                   {"validate", ROLLCAST_SOURCE_DIR "/scenarios/published", "--json", "-"});
+  EXPECT_EQ(r.exit_code, 0) << r.err;
+  Json const j = Json::parse(r.out);
+  for (Json const& c : j["cases"]) {
+    EXPECT_FALSE(c["source"].get<std::string>().empty()) << c;
+    EXPECT_FALSE(c["grade"].get<std::string>().empty()) << c;
+    EXPECT_FALSE(c["predicted"].is_null()) << c;
+  }
+  EXPECT_TRUE(j["not_measured"].empty());
+}
+
+}  // namespace
+}  // namespace rollcast
