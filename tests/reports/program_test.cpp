@@ -113,6 +113,7 @@ TEST_F(Program, AnOutputNeverReplacesWhatIsRead) {
   for (std::string const arguments :
        {"run s.yaml --json s.yaml", "run s.yaml --log ./s.yaml", "run link.yaml --trace s.yaml",
         "run s.yaml --csv link.yaml", "run nothing.yaml --catalog s.yaml --json s.yaml",
+        "run nothing.yaml --profile s.yaml --json s.yaml",
         "memory s.yaml --json s.yaml", "report small.log --json ./small.log"}) {
     Ran const r = run(arguments);
     EXPECT_EQ(r.code, 2) << arguments;
