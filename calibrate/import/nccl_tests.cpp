@@ -91,6 +91,12 @@ int guess_ranks(Run const& run, std::string const& operation) {
   return whole_nodes.size() == 1 ? whole_nodes.front() : 0;
 }
 
+// "NVIDIA H100 80GB HBM3" of "3 [0x1b] NVIDIA H100 80GB HBM3".
+std::string card_of(std::string const& device) {
+  auto const bus = device.find("] ");
+  return bus == std::string::npos ? device : device.substr(bus + 2);
+}
+
 // Of the largest node of the catalog; 0: it has none with this GPU.
 int gpus_of_node(std::string const& gpu) {
   int most = 0;
@@ -192,7 +198,7 @@ class LogReader {
     if (gpu.empty()) {
       open_question(around_.device.empty()
                         ? "no telling which GPU this is"
-                        : fmt::format("'{}' is no GPU of the catalog", shown(around_.device)),
+                        : fmt::format("'{}' is no GPU of the catalog", shown(card_of(around_.device))),
                     "name it with --gpu");
       return;
     }

@@ -115,7 +115,8 @@ int import_samples(ImportArguments const& a) {
   // The report goes where the points do not.
   std::fputs(import_summary(r).c_str(), a.out == "-" ? stderr : stdout);
   for (UnusedRows const& u : implausible_rows(r.imported.samples))
-    std::fprintf(stderr, "warning: a fit leaves out %d rows of %s\n", u.rows, u.why.c_str());
+    std::fprintf(stderr, "warning: a fit leaves out %d %s of %s\n", u.rows, u.rows == 1 ? "row" : "rows",
+                 u.why.c_str());
   return r.imported.problems.empty() ? 0 : kBadInput;
 }
 

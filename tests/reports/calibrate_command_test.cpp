@@ -111,7 +111,7 @@ TEST_F(OfFile, TimesThatCannotBeTrueAreLeftOut) {
   EXPECT_THAT(r.out, HasSubstr("not used: 1 row of gemm: more than 10,000 times as long"));
   EXPECT_THAT(r.out, testing::Not(HasSubstr("sampling")));
   EXPECT_THAT(calibrate({"import", file, "--out", path("i.csv")}).err,
-              HasSubstr("warning: a fit leaves out 1 rows of gemm: less than a third"));
+              HasSubstr("warning: a fit leaves out 1 row of gemm: less than a third"));
 }
 
 TEST_F(OfFile, AStackThatNobodyMeasuredIsAnError) {

@@ -156,7 +156,7 @@ TEST(NcclTests, WhatALogLeavesOpenIsAsked) {
 
 TEST(NcclTests, AnUnknownCardIsNamed) {
   EXPECT_THAT(format(read("#  Rank  0 Pid 1 on a device  0 [0x1b] NVIDIA Foo 9000\n" + kRow1G).problems),
-              HasSubstr("NVIDIA Foo 9000' is no GPU of the catalog; name it with --gpu"));
+              HasSubstr("'NVIDIA Foo 9000' is no GPU of the catalog; name it with --gpu"));
 }
 
 // Sixteen ranks, whose containers share one host name.
