@@ -214,8 +214,10 @@ class Fitter {
       return;
     CollectiveResidual const held =
         check_all_collectives(calibration.nccl, rows.held_out, CollectiveSplit::all, CollectiveRows::trained);
-    add("collectives", "", "collectives", rows, static_cast<int>(rows.train.size()),
-        {held.rows, held.median, held.p90}, to_text(calibration));
+    int used = static_cast<int>(rows.train.size());
+    for (auto const& [why, left_out] : collectives_left_out(rows.train, rows.train)) used -= left_out;
+    add("collectives", "", "collectives", rows, used, {held.rows, held.median, held.p90},
+        to_text(calibration));
     profile_.operations.back().basis = Basis::fitted;
     for (ExchangeResidual const& r :
          check_expert_exchange(calibration.exchange, exchange_samples_of(exchanged), options_.train_only)) {
