@@ -1,5 +1,7 @@
 #include "calibrate/fit_collectives.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -189,6 +191,42 @@ NcclCalibration fit_collectives(std::vector<Sample> const& samples, CollectiveSp
                                knots_of(k, kept), source});
   }
   return out;
+}
+
+std::map<std::string, int> collectives_left_out(std::vector<Sample> const& samples,
+                                                std::vector<Sample> const& trained) {
+  std::map<std::string, int> rows;
+  for (Sample const& s : samples) {
+    if (!is_collective(s.operation) || s.variant.starts_with("vllm") || s.variant.starts_with("sglang"))
+      continue;
+    bool const known = s.shape[2] < 2 || find_fabric(builtin_catalog(), s.fabric) != nullptr;
+    if (!known) {
+      ++rows[fmt::format("{} on {:.0f} nodes: their fabric is not known; name it with --fabric NAME",
+                         s.operation, s.shape[2])];
+    } else if (!is_fitted_by_nccl(s)) {
+      ++rows[s.operation + ": in place, of integers or with a forced algorithm"];
+    } else if (!key_of(s)) {
+      ++rows[fmt::format("{}: the catalog has no node with {}", s.operation, s.gpu)];
+    }
+  }
+  Series const seen = series_of(trained);
+  for (auto const& [k, sources] : series_of(samples)) {
+    std::string const series = fmt::format("{} of {} ranks on {} {}", name_of(k.kind), k.ranks, k.nodes,
+                                           k.nodes > 1 ? "nodes" : "node");
+    auto const of_series = seen.find(k);
+    std::string const fitted = of_series == seen.end() ? "" : fitted_source(of_series->second);
+    std::size_t const sizes = fitted.empty() ? 0 : sizes_of(of_series->second.at(fitted)).size();
+    for (auto const& [source, of_source] : sources) {
+      int const count = static_cast<int>(of_source.size());
+      if (!fitted.empty() && source != fitted) {
+        rows[fmt::format("{}: {} was taken, not {}", series, fitted, source)] += count;
+      } else if (sizes < kFewestSizes) {
+        rows[fmt::format("{}: {} message sizes to fit, of {}; a series needs {}", series, sizes,
+                         sizes_of(of_source).size(), kFewestSizes)] += count;
+      }
+    }
+  }
+  return rows;
 }
 
 std::vector<CollectiveResidual> check_collectives(NcclCalibration const& calibration,

@@ -4,6 +4,7 @@
 // `version` tell measuring campaigns apart. A series is (GPU, fabric, collective, ranks, nodes).
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,13 @@ std::string_view name_of(CollectiveSplit s);
 // non-decreasing in bytes (pooled adjacent violators); a knot per half octave, at its middle row, of the mean
 // log ratio. A GPU that the catalog does not know is skipped.
 NcclCalibration fit_collectives(std::vector<Sample> const& samples, CollectiveSplit split);
+
+// Rows that fit_collectives and the fit of the engines' own all-reduces have no use for, by reason: in place,
+// forced algorithms and integers; several nodes without a known fabric; of a series with fewer than four
+// sizes; campaigns of a series other than the fitted one, both named. `trained`: those of the samples that
+// the fit sees.
+std::map<std::string, int> collectives_left_out(std::vector<Sample> const& samples,
+                                                std::vector<Sample> const& trained);
 
 enum class CollectiveRows {
   trained,        // rows that the fit of this split saw

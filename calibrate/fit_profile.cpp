@@ -25,6 +25,7 @@
 #include "calibrate/fit_passes.hpp"
 #include "calibrate/measured_profile.hpp"
 #include "calibrate/operation_notes.hpp"
+#include "calibrate/plausible_time.hpp"
 #include "calibrate/predictor.hpp"
 #include "calibrate/split.hpp"
 #include "models/collective_calibration.hpp"
@@ -53,14 +54,19 @@ class Fitter {
   Fitter(Gpu const& gpu, std::vector<Sample> const& samples, FitOptions const& options)
       : gpu_(gpu), options_(options) {
     for (Sample const& s : samples) {
-      if (s.gpu == gpu.name) (s.variant.ends_with("sustained") ? sustained_ : samples_).push_back(s);
+      if (s.gpu != gpu.name) continue;
+      if (judge_time(gpu, s) != TimeJudgement::plausible) {
+        implausible_.push_back(s);
+        continue;
+      }
+      (s.variant.ends_with("sustained") ? sustained_ : samples_).push_back(s);
     }
     splits_ = split_of(samples_);
     profile_.gpu = gpu.name;
     profile_.date = options.date;
   }
 
-  ProfileText fit() {
+  ProfileFit fit() {
     for (GemmKind const kind : {GemmKind::bf16, GemmKind::fp8, GemmKind::fp8_block}) add_gemm(kind);
     for (AttentionKind const kind : {AttentionKind::decode, AttentionKind::prefill}) add_attention(kind);
     for (GemmKind const kind : {GemmKind::bf16, GemmKind::fp8, GemmKind::fp8_block}) add_moe(kind);
@@ -71,15 +77,28 @@ class Fitter {
     add_backward(tables);
     add_host_numbers();
     add_engines();
+    ProfileFit result;
+    result.fitted = profile_.operations.size();
+    result.unused = implausible_rows(implausible_);
+    for (UnusedRows& u : unused_rows(samples_, trained(), profile_)) result.unused.push_back(std::move(u));
     add_unmeasured_notes(gpu_, profile_);
     for (std::string const& s : stacks_) profile_.stack += (profile_.stack.empty() ? "" : ", ") + s;
     profile_.name = gpu_.name + (options_.stack.empty() ? "" : ", " + options_.stack) +
                     (profile_.stack.empty() ? "" : ": " + profile_.stack);
-    return std::move(profile_);
+    result.profile = std::move(profile_);
+    return result;
   }
 
  private:
   bool is_train(std::size_t i) const { return !options_.train_only || splits_[i] == SampleSplit::train; }
+
+  std::vector<Sample> trained() const {
+    std::vector<Sample> rows;
+    for (std::size_t i = 0; i < samples_.size(); ++i) {
+      if (is_train(i)) rows.push_back(samples_[i]);
+    }
+    return rows;
+  }
 
   // Rows of one operation, type and (where given) variant, of the software that is taken.
   Rows rows_of(std::string const& operation, std::string const& dtype,
@@ -195,8 +214,10 @@ class Fitter {
       return;
     CollectiveResidual const held =
         check_all_collectives(calibration.nccl, rows.held_out, CollectiveSplit::all, CollectiveRows::trained);
-    add("collectives", "", "collectives", rows, static_cast<int>(rows.train.size()),
-        {held.rows, held.median, held.p90}, to_text(calibration));
+    int used = static_cast<int>(rows.train.size());
+    for (auto const& [why, left_out] : collectives_left_out(rows.train, rows.train)) used -= left_out;
+    add("collectives", "", "collectives", rows, used, {held.rows, held.median, held.p90},
+        to_text(calibration));
     profile_.operations.back().basis = Basis::fitted;
     for (ExchangeResidual const& r :
          check_expert_exchange(calibration.exchange, exchange_samples_of(exchanged), options_.train_only)) {
@@ -350,6 +371,7 @@ class Fitter {
   FitOptions const& options_;
   std::vector<Sample> samples_;
   std::vector<Sample> sustained_;
+  std::vector<Sample> implausible_;
   std::vector<SampleSplit> splits_;
   std::set<std::string> stacks_;
   ProfileText profile_;
@@ -357,8 +379,12 @@ class Fitter {
 
 }  // namespace
 
-ProfileText fit_profile(Gpu const& gpu, std::vector<Sample> const& samples, FitOptions const& options) {
+ProfileFit fit_samples(Gpu const& gpu, std::vector<Sample> const& samples, FitOptions const& options) {
   return Fitter(gpu, samples, options).fit();
+}
+
+ProfileText fit_profile(Gpu const& gpu, std::vector<Sample> const& samples, FitOptions const& options) {
+  return fit_samples(gpu, samples, options).profile;
 }
 
 }  // namespace rollcast

@@ -1,11 +1,13 @@
 // A profile from measured points of one GPU.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
 #include "calibrate/profile_text.hpp"
 #include "calibrate/sample.hpp"
+#include "calibrate/unused_rows.hpp"
 #include "models/hardware.hpp"
 
 namespace rollcast {
@@ -26,6 +28,17 @@ struct FitOptions {
 // attention_backward_over_forward; pcie and kernel_launch where copies and launches were measured. Served
 // points give the overhead of their engine, the table "engines" (fit_engine.hpp). Every
 // operation of a run has a note, measured or not (operation_notes.hpp).
+struct ProfileFit {
+  ProfileText profile;
+  std::size_t fitted = 0;          // so many operations, the first ones, have notes of these samples
+  std::vector<UnusedRows> unused;  // of this GPU
+};
+
+// Rows whose time cannot be true (plausible_time.hpp) are left out. No operation fitted: the profile holds
+// nothing that the data sheet does not say.
+ProfileFit fit_samples(Gpu const& gpu, std::vector<Sample> const& samples, FitOptions const& options);
+
+// The profile alone.
 ProfileText fit_profile(Gpu const& gpu, std::vector<Sample> const& samples, FitOptions const& options);
 
 }  // namespace rollcast

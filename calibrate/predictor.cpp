@@ -99,8 +99,9 @@ std::optional<ClusterSpec> cluster_of(Profile const& p, Sample const& s) {
 }
 
 std::optional<Seconds> collective(Profile const& p, Sample const& s, CollectiveKind kind) {
+  bool const unknown_fabric = s.shape[2] > 1 && s.fabric.empty();
   auto const cluster = cluster_of(p, s);
-  if (!cluster) return std::nullopt;
+  if (unknown_fabric || !cluster) return std::nullopt;
   Group const group{static_cast<int>(s.shape[1]), static_cast<int>(s.shape[2]), 1};
   CollectivePrice price = collective_price(p, *cluster, kind, group, Bytes(s.shape[0]));
   if (s.variant.starts_with("vllm") || s.variant.starts_with("sglang")) {

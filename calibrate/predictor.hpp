@@ -28,7 +28,8 @@ struct Predictor {
 //   moe                 two products of the experts that the tokens reach, rows spread evenly
 //   memory_pass         bytes_of_pass over memory_pass of the memory bandwidth
 //   collectives         collective_price on the first node of the catalog with this GPU; engines' own graphed
-//                       all-reduce with engine_all_reduce_alpha, others of theirs have no price
+//                       all-reduce with engine_all_reduce_alpha, others of theirs have no price; nor have
+//                       those on several nodes of an unknown fabric
 //   copy                copy_time; peer over NVLink
 //   launch              kernels x kernel_launch, of streams
 // A matrix product whose variant ends in "sustained" is slowed by sustained_clock (sustained_time).

@@ -51,6 +51,12 @@ std::vector<std::string> dimensions_of(std::string const& operation);
 // Every operation, in the order above.
 std::vector<std::string> const& operations();
 
+// Why there is no such shape: "n is 0, not a whole number from 1 to 1e+12"; empty if there is. Dimensions are
+// whole and at least 1, but a prefix may be 0 and ranks are at least 2; at most 65,536 heads, experts, ranks,
+// nodes and requests at once, 4,096 parts of a model and 1,048,576 tokens of a served request; top_k is at
+// most experts, nodes at most ranks, kv_heads at most heads. std::logic_error for a shape of another length.
+std::string shape_problem(Sample const& s);
+
 bool is_collective(std::string const& operation);
 
 // The dimension by name; std::logic_error where the operation has none of that name.

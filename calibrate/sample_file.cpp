@@ -9,6 +9,7 @@
 
 #include "calibrate/import/gpu_names.hpp"
 #include "calibrate/import/table.hpp"
+#include "models/catalog/catalog.hpp"
 
 namespace rollcast {
 namespace {
@@ -60,6 +61,13 @@ std::string joined(std::vector<std::string> const& words) {
   std::string out;
   for (std::string const& w : words) out += (out.empty() ? "" : "x") + w;
   return out;
+}
+
+std::string fabric_remedy(std::string const& word) {
+  std::vector<std::string_view> names;
+  for (Fabric const& f : builtin_catalog().fabrics) names.push_back(f.name);
+  std::string_view const near = nearest(word, names);
+  return near.empty() ? "write one of " + one_of(names) : fmt::format("did you mean '{}'?", near);
 }
 
 }  // namespace
@@ -126,6 +134,10 @@ void read_sample_file(SourceText const& source, Imported& out) {
                    "write " + joined(dimensions) + " as numbers");
       continue;
     }
+    if (std::string const problem = shape_problem(s); !problem.empty()) {
+      rows.problem("shape", problem, "correct or remove the row");
+      continue;
+    }
     s.seconds = Seconds(rows.positive("seconds"));
     if (!rows.text("spread").empty()) s.spread = rows.positive("spread");
     if (!rows.good()) continue;
@@ -140,6 +152,13 @@ void read_sample_file(SourceText const& source, Imported& out) {
     s.dtype = rows.text("dtype");
     s.version = rows.text("version").empty() ? versions : rows.text("version");
     s.fabric = rows.text("fabric");
+    if (s.fabric.empty() && is_collective(s.operation) && dimension(s, "nodes") > 1)
+      s.fabric = source.hints.fabric;
+    if (!s.fabric.empty() && find_fabric(builtin_catalog(), s.fabric) == nullptr) {
+      rows.problem("fabric", fmt::format("'{}' is no fabric of the catalog", shown(s.fabric)),
+                   fabric_remedy(s.fabric));
+      continue;
+    }
     s.source = rows.text("source").empty() ? source.name : rows.text("source");
     out.samples.push_back(std::move(s));
   }

@@ -12,7 +12,8 @@
 // The first line is the mark of the format. Header lines are "# key: value", any keys. The columns operation,
 // dtype, shape and seconds are required, in any order; the others may be left out. shape: the dimensions of
 // the operation (sample.hpp) in their order, joined by x. spread: (p90 - p10) / median of the repeats. An
-// empty gpu or version is that of the header (`gpu`, `versions`), an empty source the file itself.
+// empty gpu or version is that of the header (`gpu`, `versions`), an empty source the file itself, an empty
+// fabric of a collective on several nodes that of the hints.
 #pragma once
 
 #include <string>

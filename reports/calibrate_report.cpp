@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -131,6 +132,18 @@ std::string check_text(CheckResult const& r, bool worst) {
   return out;
 }
 
+std::string unused_text(std::vector<UnusedRows> const& unused) {
+  std::string out;
+  for (UnusedRows const& u : unused)
+    fmt::format_to(std::back_inserter(out), "not used: {} {} of {}\n", u.rows, u.rows == 1 ? "row" : "rows",
+                   printable(u.why));
+  return out;
+}
+
+bool has_priced_rows(CheckResult const& r) {
+  return std::any_of(r.checks.begin(), r.checks.end(), [](Check const& c) { return c.rows > 0; });
+}
+
 std::string check_json(CheckResult const& r) {
   Json checks = Json::array(), exposed = Json::array();
   for (Check const& c : r.checks) checks.push_back(check_of(c));
@@ -141,7 +154,7 @@ std::string check_json(CheckResult const& r) {
     exposed.push_back(std::move(j));
   }
   Json const all = {{"schema", kSchema},
-                    {"passed", r.exposed.empty()},
+                    {"passed", r.exposed.empty() && has_priced_rows(r)},
                     {"checks", std::move(checks)},
                     {"exposed", std::move(exposed)}};
   return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -25,6 +25,12 @@ std::string stray(std::vector<std::string> const& words) {
   return words.empty() ? "" : words.front();
 }
 
+// The verb of the verb, "check" of "calibrate check".
+CLI::App const& innermost(CLI::App const& app) {
+  auto const verbs = app.get_subcommands();
+  return verbs.empty() ? app : innermost(*verbs.front());
+}
+
 // The library's messages name its own types; these say what to do.
 std::string sentence_for(CLI::App const& app, CLI::ParseError const& e) {
   std::string what = e.what();
@@ -35,7 +41,7 @@ std::string sentence_for(CLI::App const& app, CLI::ParseError const& e) {
     return fmt::format("'{}' is no {} of rollcast", word, word.starts_with('-') ? "option" : "command");
   }
   if (dynamic_cast<CLI::ExtrasError const*>(&e) != nullptr)
-    return fmt::format("'{}' is not understood here", stray(verbs.front()->remaining()));
+    return fmt::format("'{}' is not understood here", stray(innermost(app).remaining()));
   if (dynamic_cast<CLI::RequiredError const*>(&e) != nullptr)
     return before(what, " is required") + " is missing";
   if (dynamic_cast<CLI::ArgumentMismatch const*>(&e) != nullptr) {
@@ -47,7 +53,7 @@ std::string sentence_for(CLI::App const& app, CLI::ParseError const& e) {
 
 std::string verb_of(CLI::App const& app) {
   auto const verbs = app.get_subcommands();
-  return verbs.empty() ? "rollcast" : "rollcast " + verbs.front()->get_name();
+  return verbs.empty() ? app.get_name() : app.get_name() + " " + verb_of(*verbs.front());
 }
 
 }  // namespace

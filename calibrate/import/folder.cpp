@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <system_error>
 #include <utility>
@@ -131,6 +132,20 @@ bool import_file(Found const& found, ImportHints const& hints, ImportResult& res
   return known;
 }
 
+void drop_impossible_shapes(SourceText const& source, std::size_t first, Imported& out) {
+  std::vector<Sample> kept;
+  for (std::size_t i = first; i < out.samples.size(); ++i) {
+    std::string const problem = shape_problem(out.samples[i]);
+    if (problem.empty()) {
+      kept.push_back(std::move(out.samples[i]));
+    } else {
+      skip(out, source, out.samples[i].operation + ": " + problem);
+    }
+  }
+  out.samples.resize(first);
+  std::move(kept.begin(), kept.end(), std::back_inserter(out.samples));
+}
+
 }  // namespace
 
 std::vector<std::string> import_kinds() {
@@ -147,6 +162,7 @@ ImportedFile import_text(SourceText const& source, Imported& out) {
     if (!k.recognises(source, columns)) continue;
     std::size_t const before = out.samples.size();
     k.read(source, out);
+    drop_impossible_shapes(source, before, out);
     file.kind = k.name;
     file.samples = out.samples.size() - before;
     break;

@@ -23,7 +23,8 @@ struct ImportResult {
 // Names of the kinds, for messages.
 std::vector<std::string> import_kinds();
 
-// A text as if it stood in `source.path`. kind "" where it is not known.
+// A text as if it stood in `source.path`. kind "" where it is not known. Points whose shape there cannot be
+// (shape_problem) are skipped.
 ImportedFile import_text(SourceText const& source, Imported& out);
 
 // A file or a folder with all its sub-folders, names that start with a dot left out. A path that is not

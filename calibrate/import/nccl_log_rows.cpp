@@ -64,7 +64,7 @@ std::string read_timing(std::vector<std::string> const& words, std::size_t at, s
                        words[at + 1]);
   t = {*time, *algbw, *busbw, columns == 4 ? number(words[at + 3]).value_or(0) : 0};
   // Old versions print the largest relative error here.
-  return t.wrong >= 1 ? "nccl-tests found wrong results" : "";
+  return t.wrong >= 1 ? fmt::format("nccl-tests reported {:.0f} wrong results in this row", t.wrong) : "";
 }
 
 std::string read_timings(std::vector<std::string> const& words, std::size_t at, Layout const& layout,
@@ -129,7 +129,9 @@ NcclRowResult nccl_row(std::vector<std::string> const& words) {
       result.row = row;
       return result;
     }
-    if (result.error.empty()) result.error = error;
+    if (!result.error.empty()) continue;
+    result.error = error;
+    result.wrong = row.out_of_place.wrong >= 1 || (row.in_place && row.in_place->wrong >= 1);
   }
   if (result.error.empty())
     result.error = fmt::format("{} columns after the element type: the row is cut off or joined with another",

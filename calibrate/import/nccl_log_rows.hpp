@@ -30,7 +30,8 @@ struct NcclRow {
 struct NcclRowResult {
   bool found = false;  // the line holds the start of a row: two whole numbers and an element type
   std::optional<NcclRow> row;
-  std::string error;  // why a row that was found cannot be read
+  std::string error;   // why a row that was found cannot be read
+  bool wrong = false;  // it can, but nccl-tests found wrong results
 };
 NcclRowResult nccl_row(std::vector<std::string> const& words);
 

@@ -13,6 +13,7 @@
 #include "calibrate/import/gpu_names.hpp"
 #include "calibrate/import/nccl_log_rows.hpp"
 #include "calibrate/import/table.hpp"
+#include "models/catalog/catalog.hpp"
 
 namespace rollcast {
 namespace {
@@ -90,6 +91,21 @@ int guess_ranks(Run const& run, std::string const& operation) {
   return whole_nodes.size() == 1 ? whole_nodes.front() : 0;
 }
 
+// "NVIDIA H100 80GB HBM3" of "3 [0x1b] NVIDIA H100 80GB HBM3".
+std::string card_of(std::string const& device) {
+  auto const bus = device.find("] ");
+  return bus == std::string::npos ? device : device.substr(bus + 2);
+}
+
+// Of the largest node of the catalog; 0: it has none with this GPU.
+int gpus_of_node(std::string const& gpu) {
+  int most = 0;
+  for (Node const& n : builtin_catalog().nodes) {
+    if (n.gpu.name == gpu) most = std::max(most, n.gpus);
+  }
+  return most;
+}
+
 class LogReader {
  public:
   LogReader(SourceText const& source, Imported& out) : source_(source), out_(out) {}
@@ -108,7 +124,10 @@ class LogReader {
       if (result.row) {
         run_.rows.push_back({number, *result.row});
       } else {
-        note(out_, source_, number, "", result.error, "paste the line as nccl-tests printed it", line);
+        note(out_, source_, number, "", result.error,
+             result.wrong ? "it is left out; find the cause before you trust the others"
+                          : "paste the line as nccl-tests printed it",
+             line);
       }
       return;
     }
@@ -177,7 +196,10 @@ class LogReader {
     if (gpu.empty()) gpu = source_.hints.gpu;
     if (gpu.empty()) gpu = gpu_of_path(source_.path);
     if (gpu.empty()) {
-      open_question("no telling which GPU this is", "name it with --gpu");
+      open_question(around_.device.empty()
+                        ? "no telling which GPU this is"
+                        : fmt::format("'{}' is no GPU of the catalog", shown(card_of(around_.device))),
+                    "name it with --gpu");
       return;
     }
     int ranks = static_cast<int>(around_.ranks.size());
@@ -191,6 +213,13 @@ class LogReader {
     int nodes = static_cast<int>(around_.hosts.size());
     if (nodes == 0) nodes = source_.hints.nodes;
     if (nodes == 0) nodes = (ranks + kGpusOfNode - 1) / kGpusOfNode;
+    if (int const most = gpus_of_node(gpu); nodes == 1 && most > 0 && ranks > most) {
+      open_question(
+          fmt::format("{} ranks on one host, but a node has {} {}", ranks, most, gpu),
+          "give each node a host name of its own in the list of ranks, or remove that list and name "
+          "the nodes with --nodes");
+      return;
+    }
     for (NumberedRow const& r : run_.rows) add_row(r, operation, gpu, ranks, nodes);
   }
 

@@ -140,7 +140,9 @@ double TableReader::count(std::string_view column) {
 double TableReader::whole(std::string_view column) {
   return number(column, 0, true, "a whole number of at least 0");
 }
-double TableReader::positive(std::string_view column) { return number(column, 0, false, "a number above 0"); }
+double TableReader::positive(std::string_view column) {
+  return number(column, 0, false, fmt::format("a number above 0 and at most {}", kMost));
+}
 double TableReader::count_or(std::string_view column, double fallback) {
   return has(column) ? count(column) : fallback;
 }

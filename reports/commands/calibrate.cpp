@@ -12,6 +12,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "calibrate/check.hpp"
@@ -24,6 +25,7 @@
 #include "reports/commands/calibrate_bench.hpp"
 #include "reports/commands/commands.hpp"
 #include "reports/commands/option_checks.hpp"
+#include "reports/commands/outputs.hpp"
 #include "reports/commands/profile_input.hpp"
 #include "reports/commands/scenario_input.hpp"
 #include "reports/output_file.hpp"
@@ -46,6 +48,15 @@ ImportResult read_all(std::vector<std::string> const& paths, ImportHints const& 
   for (std::string const& path : paths) import_path(path, hints, r);
   std::fputs(format(r.imported.problems).c_str(), stderr);
   return r;
+}
+
+// One sentence when `out` is a file that was read, alone or below a folder; empty if all is well.
+std::string overwrite_error(std::string const& out, std::vector<std::string> const& paths,
+                            ImportResult const& read) {
+  if (out.empty()) return {};
+  std::vector<std::string> inputs = paths;
+  for (ImportedFile const& f : read.files) inputs.push_back(f.path);
+  return output_conflict(std::vector<std::string>{out}, inputs);
 }
 
 // One sentence when a hint names nothing of the catalog; empty if all is well.
@@ -90,6 +101,10 @@ int import_samples(ImportArguments const& a) {
     print_error("there is no measured point in what was given");
     return kBadInput;
   }
+  if (std::string const error = overwrite_error(a.out, a.paths, r); !error.empty()) {
+    print_error(error);
+    return kBadInput;
+  }
   SampleFile file;
   if (!a.measured_by.empty()) file.header.emplace_back("measured_by", a.measured_by);
   if (!a.driver.empty()) file.header.emplace_back("driver", a.driver);
@@ -99,6 +114,9 @@ int import_samples(ImportArguments const& a) {
   r.imported.samples = std::move(file.samples);
   // The report goes where the points do not.
   std::fputs(import_summary(r).c_str(), a.out == "-" ? stderr : stdout);
+  for (UnusedRows const& u : implausible_rows(r.imported.samples))
+    std::fprintf(stderr, "warning: a fit leaves out %d %s of %s\n", u.rows, u.rows == 1 ? "row" : "rows",
+                 u.why.c_str());
   return r.imported.problems.empty() ? 0 : kBadInput;
 }
 
@@ -152,6 +170,12 @@ int check_profile(CheckArguments const& a) {
     print_error("there is no measured point in what was given");
     return kBadInput;
   }
+  std::vector<std::string> inputs = a.samples;
+  if (!a.profile.empty()) inputs.push_back(a.profile);
+  if (std::string const error = overwrite_error(a.json, inputs, read); !error.empty()) {
+    print_error(error);
+    return kBadInput;
+  }
   CheckOptions options;
   options.split.held_ranks = a.held_ranks;
   auto const predictors = predictors_for(a.profile, a.as, samples);
@@ -161,6 +185,10 @@ int check_profile(CheckArguments const& a) {
   if (!a.json.empty()) code = write(a.json, check_json(result));
   if (code == 0 && a.json != "-") code = write("-", check_text(result, a.worst));
   if (code != 0) return code;
+  if (!has_priced_rows(result)) {
+    print_error("no row has a price in what was checked: the check says nothing");
+    return kBadInput;
+  }
   if (!result.exposed.empty()) return 1;
   return read.imported.problems.empty() ? 0 : kBadInput;
 }
@@ -175,12 +203,44 @@ struct FitArguments {
   std::string out;
 };
 
+// One sentence when nobody measured the GPU with the software that was asked for; empty if all is well.
+std::string stack_error(std::string const& stack, std::string const& gpu,
+                        std::vector<Sample> const& samples) {
+  std::set<std::string> measured;
+  for (Sample const& s : samples) {
+    if (s.gpu == gpu && s.version.starts_with(stack)) return {};
+    if (s.gpu == gpu && !s.version.empty()) measured.insert(s.version);
+  }
+  std::vector<std::string_view> const names(measured.begin(), measured.end());
+  return fmt::format("--stack '{}' was not measured on {}{}", shown(stack), gpu,
+                     names.empty() ? "; the rows name no software" : "; take " + one_of(names));
+}
+
+// A line for each operation that was fitted.
+std::string fitted_text(ProfileFit const& fit) {
+  std::string told;
+  for (std::size_t i = 0; i < fit.fitted; ++i) {
+    OperationNote const& o = fit.profile.operations[i];
+    told += fmt::format("{:<28} {:<9} {:>7} rows", o.operation, o.dtype, o.rows);
+    if (o.heldout_rows > 0)
+      told += fmt::format(", held out {:>6}: median {:.1f} %, p90 {:.1f} %", o.heldout_rows,
+                          100 * o.heldout_median, 100 * o.heldout_p90);
+    if (!o.software.empty()) told += "  " + shown(o.software);
+    told += "\n";
+  }
+  return told;
+}
+
 int fit(FitArguments const& a) {
   if (std::string const error = hint_error(a.hints); !error.empty()) {
     print_error(error);
     return kBadInput;
   }
   ImportResult const read = read_all(a.samples, a.hints);
+  if (std::string const error = overwrite_error(a.out, a.samples, read); !error.empty()) {
+    print_error(error);
+    return kBadInput;
+  }
   std::set<std::string> gpus;
   for (Sample const& s : read.imported.samples) gpus.insert(s.gpu);
   std::string const name = gpus.size() == 1 && a.gpu.empty() ? *gpus.begin() : a.gpu;
@@ -190,18 +250,20 @@ int fit(FitArguments const& a) {
                              : "a profile is of one GPU; name it with --of: " + one_of(measured));
     return kBadInput;
   }
-  ProfileText const profile = fit_profile(*find_gpu(builtin_catalog(), name), read.imported.samples,
-                                          {a.split == "train", a.stack, a.date});
-  if (int const code = write(a.out, to_text(profile)); code != 0) return code;
-  std::string told;
-  for (OperationNote const& o : profile.operations) {
-    told += fmt::format("{:<28} {:<9} {:>7} rows", o.operation, o.dtype, o.rows);
-    if (o.heldout_rows > 0)
-      told += fmt::format(", held out {:>6}: median {:.1f} %, p90 {:.1f} %", o.heldout_rows,
-                          100 * o.heldout_median, 100 * o.heldout_p90);
-    told += "\n";
+  if (std::string const error = stack_error(a.stack, name, read.imported.samples); !error.empty()) {
+    print_error(error);
+    return kBadInput;
   }
-  std::fputs(told.c_str(), a.out == "-" ? stderr : stdout);
+  ProfileFit const result = fit_samples(*find_gpu(builtin_catalog(), name), read.imported.samples,
+                                        {a.split == "train", a.stack, a.date});
+  std::string const unused = unused_text(result.unused);
+  if (result.fitted == 0) {
+    std::fputs(unused.c_str(), stderr);
+    print_error("none of the rows of " + name + " can be fitted; nothing was written");
+    return kBadInput;
+  }
+  if (int const code = write(a.out, to_text(result.profile)); code != 0) return code;
+  std::fputs((fitted_text(result) + unused).c_str(), a.out == "-" ? stderr : stdout);
   return read.imported.problems.empty() ? 0 : kBadInput;
 }
 

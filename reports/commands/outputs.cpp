@@ -80,10 +80,14 @@ void add_output_options(CLI::App& command, OutputOptions& options) {
 }
 
 std::string output_conflict(OutputOptions const& options, std::vector<std::string> const& inputs) {
+  return output_conflict(paths_of(options), inputs);
+}
+
+std::string output_conflict(std::vector<std::string> const& outputs, std::vector<std::string> const& inputs) {
   std::vector<std::string> taken;
   for (std::string const& input : inputs) taken.push_back(file_behind(input));
   std::size_t const read = taken.size();
-  for (std::string const& path : paths_of(options)) {
+  for (std::string const& path : outputs) {
     if (path == "/dev/null") continue;
     std::string const file = file_behind(path);
     auto const found = std::find(taken.begin(), taken.end(), file);

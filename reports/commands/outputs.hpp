@@ -24,6 +24,7 @@ void add_output_options(CLI::App& command, OutputOptions& options);
 // One sentence when two outputs would go to the same place, or one over a file that is read; empty if all is
 // well. Names are compared as the files they lead to.
 std::string output_conflict(OutputOptions const& options, std::vector<std::string> const& inputs);
+std::string output_conflict(std::vector<std::string> const& outputs, std::vector<std::string> const& inputs);
 
 // Whether an output takes standard output, so that nothing else may be printed there.
 bool takes_standard_output(OutputOptions const& options);

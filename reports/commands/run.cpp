@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "calibrate/profiles.hpp"
 #include "reports/commands/commands.hpp"
@@ -65,7 +66,9 @@ std::optional<Profile> profile_of(Arguments const& arguments, Job const& job) {
 }
 
 int run(Arguments const& arguments) {
-  std::string conflict = output_conflict(arguments.outputs, inputs_of(arguments.scenario));
+  std::vector<std::string> inputs = inputs_of(arguments.scenario);
+  if (!arguments.profile.empty()) inputs.push_back(arguments.profile);
+  std::string conflict = output_conflict(arguments.outputs, inputs);
   if (conflict.empty() && arguments.explain && takes_standard_output(arguments.outputs))
     conflict = "--explain and another output go to standard output; give that output its own file";
   if (!conflict.empty()) return refuse(conflict);

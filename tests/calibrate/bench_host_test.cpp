@@ -121,7 +121,7 @@ TEST(SampleLines, TheReaderTakesARowOfEveryProgram) {
       {"copy", "peer staged", "", {4096}, time},
       {"launch", "enqueue", "", {100}, time},
       {"launch", "graph", "", {100}, time},
-      {"all_reduce", "nccl", "bf16", {1048576, 16, 2}, time, "ib-ndr-400g-x8"},
+      {"all_reduce", "nccl", "bf16", {1048576, 16, 2}, time, "ib-400g"},
   };
   for (char const* kernel : {"norm", "activation", "rope", "add", "log_softmax", "adam"}) {
     rows.push_back({"memory_pass", kernel, "bf16", {64, 4096}, time});

@@ -84,6 +84,52 @@ TEST(SampleFile, BadRowsAreProblemsWithTheirLine) {
   }
 }
 
+// No kernel, message or request has such a shape; what follows from a size divides by it or loops over it.
+TEST(SampleFile, ImpossibleShapesAreProblemsWithTheirLine) {
+  std::string const top = "# rollcast samples 1\n# gpu: h100-sxm\noperation,dtype,shape,seconds\n";
+  struct Case {
+    char const* row;
+    char const* message;
+  };
+  for (Case const& c :
+       {Case{"gemm,bf16,0x4096x4096", "mine.csv:4:1: shape: m is 0, not a whole number from 1 to"},
+        Case{"gemm,bf16,1x0x4096", "n is 0"},
+        Case{"gemm,bf16,1x4096x1e13", "k is 1"},
+        Case{"gemm,bf16,1x4096.5x1", "n is 4096.5, not a whole number"},
+        Case{"attention_decode,bf16,0x128x8x8x128", "batch is 0"},
+        Case{"attention_decode,bf16,1x128x8x0x128", "kv_heads is 0"},
+        Case{"attention_decode,bf16,1x128x8x16x128", "kv_heads is 16, more than heads"},
+        Case{"attention_prefill,bf16,1x0x0x8x8x128", "length is 0"},
+        Case{"moe,bf16,0x64x64x8x2x1x1", "tokens is 0"},
+        Case{"moe,bf16,1x64x64x8x2x1x0", "ep is 0"},
+        Case{"moe,bf16,1x64x64x8x9x1x1", "top_k is 9, more than experts"},
+        Case{"all_reduce,fp32,1024x1x1", "ranks is 1, not a whole number from 2 to 65536"},
+        Case{"all_reduce,fp32,1024x2x4", "nodes is 4, more than ranks"},
+        Case{"launch,,0", "kernels is 0"},
+        Case{"copy,,0", "bytes is 0"},
+        Case{"memory_pass,bf16,0x4096", "tokens is 0"},
+        Case{"served_tpot,bf16,1024x1024x8x0x1x1", "tp is 0, not a whole number from 1 to 4096"},
+        Case{"served_tpot,bf16,1024x0x8x1x1x1", "response is 0"},
+        Case{"served_tpot,bf16,1024x1024x0x1x1x1", "concurrency is 0"},
+        Case{"served_tpot,bf16,1024x1024x65537x1x1x1",
+             "concurrency is 65537, not a whole number from 1 to 65536"}}) {
+    Imported const in = read(top + c.row + ",1e-3\ngemm,bf16,1x2x3,1e-3\n");
+    EXPECT_EQ(in.samples.size(), 1U) << c.row;
+    ASSERT_EQ(in.problems.size(), 1U) << c.row;
+    EXPECT_THAT(format(in.problems), HasSubstr(c.message));
+  }
+  EXPECT_EQ(read(top + "attention_prefill,bf16,1x128x0x8x8x128,1e-3\n").samples.size(), 1U);
+}
+
+TEST(SampleFile, AnUnknownFabricIsAProblemWithTheNearestName) {
+  std::string const top = "# rollcast samples 1\n# gpu: h100-sxm\noperation,dtype,shape,seconds,fabric\n";
+  Imported const in = read(top + "all_reduce,fp32,8x16x2,1e-4,ib-4OOg\n");
+  EXPECT_TRUE(in.samples.empty());
+  EXPECT_THAT(
+      format(in.problems),
+      HasSubstr("mine.csv:4:1: fabric: 'ib-4OOg' is no fabric of the catalog; did you mean 'ib-400g'?"));
+}
+
 TEST(SampleFile, AMissingColumnOrGpuIsToldOnce) {
   EXPECT_THAT(format(read("# rollcast samples 1\noperation,shape,seconds\ncopy,1,1\n").problems),
               HasSubstr("dtype"));

@@ -113,7 +113,8 @@ TEST_F(Program, AnOutputNeverReplacesWhatIsRead) {
   for (std::string const arguments :
        {"run s.yaml --json s.yaml", "run s.yaml --log ./s.yaml", "run link.yaml --trace s.yaml",
         "run s.yaml --csv link.yaml", "run nothing.yaml --catalog s.yaml --json s.yaml",
-        "memory s.yaml --json s.yaml", "report small.log --json ./small.log"}) {
+        "run nothing.yaml --profile s.yaml --json s.yaml", "memory s.yaml --json s.yaml",
+        "report small.log --json ./small.log"}) {
     Ran const r = run(arguments);
     EXPECT_EQ(r.code, 2) << arguments;
     EXPECT_THAT(r.err, HasSubstr("is read, and an output would replace it")) << arguments;
@@ -206,6 +207,9 @@ TEST_F(Program, AWrongCommandLineIsAnsweredInOneSentence) {
   EXPECT_EQ(answer("report"), "rollcast report: LOG is missing; rollcast report --help tells how\n");
   EXPECT_EQ(answer("report small.log --jsn x"),
             "rollcast report: '--jsn' is not understood here; rollcast report --help tells how\n");
+  EXPECT_EQ(answer("calibrate check --samples x --out y"),
+            "rollcast calibrate check: '--out' is not understood here; rollcast calibrate check --help tells "
+            "how\n");
   EXPECT_EQ(answer("report small.log --json"),
             "rollcast report: --json needs a value; rollcast report --help tells how\n");
   EXPECT_EQ(answer("report small.log --json a --json b"),

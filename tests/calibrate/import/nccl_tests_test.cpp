@@ -154,6 +154,23 @@ TEST(NcclTests, WhatALogLeavesOpenIsAsked) {
   EXPECT_THAT(format(read(kRow1G).problems), HasSubstr("no telling which GPU this is; name it with --gpu"));
 }
 
+TEST(NcclTests, AnUnknownCardIsNamed) {
+  EXPECT_THAT(format(read("#  Rank  0 Pid 1 on a device  0 [0x1b] NVIDIA Foo 9000\n" + kRow1G).problems),
+              HasSubstr("'NVIDIA Foo 9000' is no GPU of the catalog; name it with --gpu"));
+}
+
+// Sixteen ranks, whose containers share one host name.
+TEST(NcclTests, MoreRanksOnAHostThanANodeHolds) {
+  std::string list = ranks(2);
+  for (std::size_t at = 0; (at = list.find("node-1", at)) != std::string::npos;)
+    list.replace(at, 6, "node-0");
+  ImportHints hints;
+  hints.fabric = "ib-400g";
+  Imported const in = read(list + "./all_reduce_perf\n" + kHead + kRow1G, hints);
+  EXPECT_TRUE(in.samples.empty());
+  EXPECT_THAT(format(in.problems), HasSubstr("16 ranks on one host, but a node has 8 h100-sxm"));
+}
+
 TEST(NcclTests, BrokenRowsAreProblemsAndTheOthersStay) {
   struct Case {
     std::string row, message;
@@ -166,7 +183,7 @@ TEST(NcclTests, BrokenRowsAreProblemsAndTheOthersStay) {
         Case{"1073741824 268435456 float sum -1 0.00 0.00 0.00 0\n", "a time of 0.00 us"},
         Case{"1073741824 268435456 float sum -1 nan 260.16 455.27 0\n", "is no time"},
         Case{"1073741824 268435456 float sum -1 4127.3 260.16 455.27 77 4127.3 260.16 455.27 0\n",
-             "wrong results"},
+             "nccl-tests reported 77 wrong results in this row; it is left out"},
         Case{"1073741824 268435456 float sum -1 4127.3 260.16 260.16 0 4127.3 260.16 260.16 0\n",
              "busbw: 260.16 over 260.16 GB/s does not fit all_reduce of 8 ranks"}}) {
     Imported const in = read("./all_reduce_perf\n" + ranks(1) + kHead + kRow8M + c.row + kRow1G);
