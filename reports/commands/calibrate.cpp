@@ -199,6 +199,7 @@ int fit(FitArguments const& a) {
     if (o.heldout_rows > 0)
       told += fmt::format(", held out {:>6}: median {:.1f} %, p90 {:.1f} %", o.heldout_rows,
                           100 * o.heldout_median, 100 * o.heldout_p90);
+    if (o.basis == Basis::derived && o.rows > 0) told += ", no table: " + o.source;
     told += "\n";
   }
   std::fputs(told.c_str(), a.out == "-" ? stderr : stdout);
