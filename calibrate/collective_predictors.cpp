@@ -74,7 +74,7 @@ bool is_nccl_knot(Gpu const& gpu, NcclCalibration const& calibration, Collective
     bool const same_group =
         c.ranks == static_cast<int>(s.shape[1]) && c.nodes == static_cast<int>(s.shape[2]);
     if (c.gpu == gpu.name && c.kind == kind && same_group && (c.nodes == 1 || c.fabric == s.fabric) &&
-        c.source == campaign_of(s) && has_octave(c.knots, std::log2(s.shape[0])))
+        is_same_campaign(c.source, campaign_of(s)) && has_octave(c.knots, std::log2(s.shape[0])))
       return true;
   }
   return false;
@@ -83,7 +83,7 @@ bool is_nccl_knot(Gpu const& gpu, NcclCalibration const& calibration, Collective
 bool is_custom_knot(Gpu const& gpu, CustomAllReduceCalibration const& calibration, Sample const& s) {
   for (CustomAllReduceSeries const& c : calibration.series) {
     if (c.gpu == gpu.name && c.backend == s.variant && c.ranks == static_cast<int>(s.shape[1]) &&
-        c.source == campaign_of(s) && has_octave(c.knots, std::log2(s.shape[0])))
+        is_same_campaign(c.source, campaign_of(s)) && has_octave(c.knots, std::log2(s.shape[0])))
       return true;
   }
   return false;

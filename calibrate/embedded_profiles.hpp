@@ -19,6 +19,12 @@ struct EmbeddedProfile {
 // In the order of their names.
 std::vector<EmbeddedProfile> const& embedded_profiles();
 
+// The one of this name; nullopt: there is none.
+std::optional<ProfileText> embedded_profile_called(std::string_view name);
+
+// Its name in embedded_profiles; "" of a text that is none of them.
+std::string_view embedded_name(ProfileText const& text);
+
 // Those of this GPU (catalog name), one for each software stack that was measured. Throws std::logic_error
 // when a text cannot be read.
 std::vector<ProfileText> embedded_profiles_of(std::string const& gpu);

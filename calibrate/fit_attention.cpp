@@ -1,5 +1,7 @@
 #include "calibrate/fit_attention.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -126,6 +128,13 @@ AttentionFit fit_attention(Gpu const& gpu, AttentionChoice const& choice, std::v
   }
   fit.held_out = residuals_of(attention_errors(t, gpu, choice, held_out));
   return fit;
+}
+
+std::string too_few(AttentionFit const& fit) {
+  constexpr std::size_t kLengths = 4, kBatches = 3;
+  if (fit.table.length.size() >= kLengths && fit.table.batch.size() >= kBatches) return {};
+  return fmt::format("{} row{} too few for a table: it needs {} lengths and {} batches", fit.rows,
+                     fit.rows == 1 ? " is" : "s are", kLengths, kBatches);
 }
 
 BackwardFit fit_attention_backward(AttentionTable const& prefill, Gpu const& gpu,

@@ -32,6 +32,9 @@ struct AttentionFit {
 AttentionFit fit_attention(Gpu const& gpu, AttentionChoice const& choice, std::vector<Sample> const& train,
                            std::vector<Sample> const& held_out);
 
+// Why its rows are too few for a table; "" where they are not. It has at least 4 lengths and 3 batches.
+std::string too_few(AttentionFit const& fit);
+
 // |price / measured - 1| of the samples of this choice and GPU.
 std::vector<double> attention_errors(AttentionTable const& table, Gpu const& gpu,
                                      AttentionChoice const& choice, std::vector<Sample> const& samples);

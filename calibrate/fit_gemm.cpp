@@ -1,5 +1,7 @@
 #include "calibrate/fit_gemm.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -125,6 +127,26 @@ GemmFit fit_gemm(Gpu const& gpu, GemmKind kind, std::vector<Sample> const& train
   }
   fit.held_out = residuals_of(gemm_errors(GemmPrices(t, gpu), gpu, kind, held_out));
   return fit;
+}
+
+std::string too_few(GemmFit const& fit) {
+  constexpr std::size_t kSizes = 8, kPairs = 4;
+  constexpr double kSpan = 64;
+  GemmTable const& t = fit.table;
+  std::size_t pairs = 0;
+  for (std::size_t i = 0; i < t.n.size(); ++i) {
+    for (std::size_t j = 0; j < t.k.size(); ++j) {
+      for (std::size_t l = 0; l < t.m.size(); ++l) {
+        if (std::isnan(t.at(i, j, l))) continue;
+        ++pairs;
+        break;
+      }
+    }
+  }
+  if (t.m.size() >= kSizes && t.m.back() >= kSpan * t.m.front() && pairs >= kPairs) return {};
+  return fmt::format(
+      "{} row{} too few for a table: it needs {} sizes of m that span a factor of {}, and {} pairs (n, k)",
+      fit.rows, fit.rows == 1 ? " is" : "s are", kSizes, kSpan, kPairs);
 }
 
 }  // namespace rollcast

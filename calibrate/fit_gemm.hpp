@@ -1,6 +1,7 @@
 // A GemmTable from measured matrix products.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "calibrate/residuals.hpp"
@@ -22,6 +23,11 @@ struct GemmFit {
 // fit does not see; they only give the residuals.
 GemmFit fit_gemm(Gpu const& gpu, GemmKind kind, std::vector<Sample> const& train,
                  std::vector<Sample> const& held_out);
+
+// Why the rows of a fit are too few for a table, "gemm bf16: 1 row is too few ..."; "" where they are not. A
+// table of a corner would be extended without end: it has at least 8 sizes of m that span a factor of 64, and
+// 4 pairs (n, k).
+std::string too_few(GemmFit const& fit);
 
 // |price / measured - 1| of the samples of this kind and GPU.
 std::vector<double> gemm_errors(GemmPrices const& prices, Gpu const& gpu, GemmKind kind,

@@ -1,5 +1,7 @@
 #include "calibrate/fit_moe.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -71,6 +73,13 @@ MoeFit fit_moe(Gpu const& gpu, GemmKind kind, std::string const& distribution,
   }
   fit.held_out = residuals_of(moe_errors(t, gpu, held_out));
   return fit;
+}
+
+std::string too_few(MoeFit const& fit) {
+  constexpr std::size_t kTokens = 4;
+  if (fit.table.tokens.size() >= kTokens) return {};
+  return fmt::format("{} row{} too few for a table: it needs {} numbers of tokens", fit.rows,
+                     fit.rows == 1 ? " is" : "s are", kTokens);
 }
 
 }  // namespace rollcast

@@ -22,6 +22,9 @@ struct MoeFit {
 MoeFit fit_moe(Gpu const& gpu, GemmKind kind, std::string const& distribution,
                std::vector<Sample> const& train, std::vector<Sample> const& held_out);
 
+// Why its rows are too few for a table; "" where they are not. It has at least 4 numbers of tokens.
+std::string too_few(MoeFit const& fit);
+
 // |price / measured - 1| of the samples of this kind, GPU and distribution.
 std::vector<double> moe_errors(MoeTable const& table, Gpu const& gpu, std::vector<Sample> const& samples);
 

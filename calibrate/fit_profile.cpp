@@ -150,11 +150,21 @@ class Fitter {
     profile_.tables.push_back({table, std::move(text)});
   }
 
+  // Rows that are too few for a table are told in a note.
+  template <class Fit>
+  bool has_enough(Fit const& fit, std::string const& operation, std::string const& dtype) {
+    if (fit.rows == 0) return false;
+    std::string const why = too_few(fit);
+    if (!why.empty()) add_note(operation, dtype, Basis::derived, why, fit.rows, {});
+    return why.empty();
+  }
+
   void add_gemm(GemmKind kind) {
     std::string const dtype(name_of(kind));
     Rows const rows = rows_of("gemm", dtype);
     GemmFit const fit = fit_gemm(gpu_, kind, rows.train, rows.held_out);
-    if (fit.rows > 0) add("gemm", dtype, "gemm " + dtype, rows, fit.rows, fit.held_out, to_text(fit.table));
+    if (!has_enough(fit, "gemm", dtype)) return;
+    add("gemm", dtype, "gemm " + dtype, rows, fit.rows, fit.held_out, to_text(fit.table));
   }
 
   void add_attention(AttentionKind kind) {
@@ -168,8 +178,8 @@ class Fitter {
       }
       for (double const window : windows) {
         AttentionFit const fit = fit_attention(gpu_, {kind, dtype, window}, rows.train, rows.held_out);
-        if (fit.rows == 0) continue;
         std::string const suffix = window > 0 ? fmt::format(" window {:.0f}", window) : "";
+        if (!has_enough(fit, operation + suffix, dtype)) continue;
         add(operation + suffix, dtype, operation + " " + dtype + suffix, rows, fit.rows, fit.held_out,
             to_text(fit.table));
       }
@@ -184,7 +194,7 @@ class Fitter {
     for (std::string const& d : distributions) {
       if (d.empty()) continue;
       MoeFit const fit = fit_moe(gpu_, kind, d, rows.train, rows.held_out);
-      if (fit.rows > 0)
+      if (has_enough(fit, "moe " + d, dtype))
         add("moe " + d, dtype, "moe " + dtype + " " + d, rows, fit.rows, fit.held_out, to_text(fit.table));
     }
   }
@@ -277,7 +287,7 @@ class Fitter {
 
   // What the tables so far say, to set single numbers apart from them.
   KernelTables tables_so_far() const {
-    Parsed<KernelTables> tables = measured_tables_from(profile_);
+    Parsed<KernelTables> tables = measured_tables_from({profile_});
     if (!tables.value) throw std::logic_error("a fitted table cannot be read: " + tables.error);
     return std::move(*tables.value);
   }
@@ -303,13 +313,14 @@ class Fitter {
   }
 
   void add_backward(KernelTables const& tables) {
-    std::vector<Predictor> const prices = measured_predictors(tables, profile_, gpu_);
+    std::vector<Predictor> const prices = measured_predictors(tables, {profile_}, gpu_);
     Rows const rows = rows_of("attention_backward", "bf16");
     NumberFit const fit = fit_backward_over_forward(prices, rows.train, rows.held_out);
     Profile const sheet = datasheet_profile(gpu_);
     char const* const name = "attention_backward_over_forward";
     if (fit.rows == 0) {
-      constexpr double kFlops = 2.5;  // of the backward over the forward's
+      if (tables.attention.empty()) return;  // it would say nothing of what was measured
+      constexpr double kFlops = 2.5;         // of the backward over the forward's
       add_number(name, kFlops * sheet.attention_forward.value / sheet.attention_backward.value,
                  sheet.attention_backward.source);
       return;

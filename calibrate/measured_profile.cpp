@@ -1,5 +1,7 @@
 #include "calibrate/measured_profile.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -21,6 +23,7 @@ namespace {
 using Shape = std::tuple<double, double, double>;
 
 constexpr char const* kEngines = "engines";
+constexpr double kLargestLog = 10;  // a factor of 22,000
 
 // Kernels of H100-SXM priced from the A100-SXM-80GB profile and the data sheets alone, all 64,124 rows in
 // bf16 of the tables; by operation median and p90: products 10.7 and 28 %, decode 18 and 50 %, prefill 17 and
@@ -157,29 +160,66 @@ Predictor backward_predictor(std::vector<Predictor> const& prices, double over_f
           {}};
 }
 
-// A note of a window or a distribution names its operation first: "attention_decode window 128".
+// "attention_decode window 128" of bf16 is of the table "attention_decode bf16 window 128".
+std::string table_of(OperationNote const& o) {
+  std::size_t const end = std::min(o.operation.find(' '), o.operation.size());
+  return o.operation.substr(0, end) + " " + o.dtype + o.operation.substr(end);
+}
+
+std::string name_of_table(GemmTable const& t) { return fmt::format("gemm {}", name_of(t.kind)); }
+std::string name_of_table(MoeTable const& t) {
+  return fmt::format("moe {} {}", name_of(t.kind), t.distribution);
+}
+std::string name_of_table(AttentionTable const& t) {
+  std::string const window = t.window > 0 ? fmt::format(" window {:.0f}", t.window) : "";
+  return fmt::format("attention_{} {}{}", name_of(t.kind), t.kv_bytes < 2 ? "fp8" : "bf16", window);
+}
+
+// Cells of a table are knots for the software that its text names.
 std::function<bool(Sample const&)> of_own_software(std::function<bool(Sample const&)> is_cell,
-                                                   ProfileText const& text) {
-  std::set<std::string> measured;  // "operation|dtype|software"
-  for (OperationNote const& o : text.operations)
-    measured.insert(o.operation.substr(0, o.operation.find(' ')) + "|" + o.dtype + "|" + o.software);
-  return [is_cell = std::move(is_cell), measured = std::move(measured)](Sample const& s) {
-    return measured.contains(s.operation + "|" + s.dtype + "|" + s.version) && is_cell(s);
+                                                   std::string const& table, ProfileTexts const& texts) {
+  std::set<std::string> software;
+  for (ProfileText const& text : texts) {
+    auto const is_it = [&](ProfileTable const& t) { return t.name == table; };
+    if (std::none_of(text.tables.begin(), text.tables.end(), is_it)) continue;
+    for (OperationNote const& o : text.operations) {
+      if (table_of(o) == table) software.insert(o.software);
+    }
+    break;
+  }
+  return [is_cell = std::move(is_cell), software = std::move(software)](Sample const& s) {
+    // Where no note tells the software, every measured cell may be of any.
+    return (software.empty() || software.contains(s.version)) && is_cell(s);
   };
 }
 
+using Card = std::shared_ptr<Gpu const>;
+
 template <class T>
-std::string read_into(Parsed<T> parsed, std::vector<T>& tables) {
+std::string read_into(Parsed<T> parsed, Card const& measured_on, std::vector<T>& tables) {
   if (!parsed.value) return parsed.error.empty() ? "cannot be read" : parsed.error;
+  for (double const v : parsed.value->log_ratio) {
+    if (std::fabs(v) > kLargestLog)
+      return fmt::format(
+          "a measured time has a log ratio of {:.1f} to its roofline, at most {:.0f} is allowed", v,
+          kLargestLog);
+  }
+  parsed.value->measured_on = measured_on;
   tables.push_back(std::move(*parsed.value));
   return {};
 }
 
-std::string read_table(ProfileTable const& t, KernelTables& tables) {
-  if (t.name.starts_with("gemm ")) return read_into(gemm_table_from(t.text), tables.gemm);
-  if (t.name.starts_with("attention_")) return read_into(attention_table_from(t.text), tables.attention);
-  if (t.name.starts_with("moe ")) return read_into(moe_table_from(t.text), tables.moe);
-  if (t.name == "passes") return read_into(pass_table_from(t.text), tables.passes);
+std::string read_table(ProfileTable const& t, Card const& card, KernelTables& tables) {
+  if (t.name.starts_with("gemm ")) return read_into(gemm_table_from(t.text), card, tables.gemm);
+  if (t.name.starts_with("attention_"))
+    return read_into(attention_table_from(t.text), card, tables.attention);
+  if (t.name.starts_with("moe ")) return read_into(moe_table_from(t.text), card, tables.moe);
+  if (t.name == "passes") {
+    auto passes = pass_table_from(t.text);
+    if (!passes.value) return passes.error;
+    tables.passes.push_back(std::move(*passes.value));
+    return {};
+  }
   if (t.name != "collectives") return "no such table";
   CollectiveCalibrationText c = collective_calibration_from_text(t.text);
   if (!c.value) return c.error;
@@ -189,33 +229,47 @@ std::string read_table(ProfileTable const& t, KernelTables& tables) {
 
 }  // namespace
 
-Parsed<KernelTables> measured_tables_from(ProfileText const& p) {
+Parsed<KernelTables> measured_tables_from(ProfileTexts const& texts) {
   KernelTables tables;
-  for (ProfileTable const& t : p.tables) {
-    if (t.name == kEngines) continue;
-    if (std::string const error = read_table(t, tables); !error.empty())
-      return {std::nullopt, "table '" + t.name + "': " + error};
+  std::set<std::string> known;
+  for (ProfileText const& text : texts) {
+    Gpu const* const named = find_gpu(builtin_catalog(), text.gpu);
+    Card const card = named != nullptr ? std::make_shared<Gpu const>(*named) : nullptr;
+    for (ProfileTable const& t : text.tables) {
+      if (t.name == kEngines || !known.insert(t.name).second) continue;
+      if (std::string const error = read_table(t, card, tables); !error.empty())
+        return {std::nullopt, "table '" + t.name + "': " + error};
+    }
   }
   return {std::move(tables), {}};
 }
 
-std::vector<Predictor> measured_predictors(KernelTables const& measured, ProfileText const& text,
+std::vector<Predictor> measured_predictors(KernelTables const& measured, ProfileTexts const& texts,
                                            Gpu const& gpu) {
   double clock = datasheet_profile(gpu).sustained_clock.value;
   std::optional<double> backward;
-  for (auto const& [name, cited] : text.numbers) {
-    if (name == "sustained_clock") clock = cited.value;
-    if (name == "attention_backward_over_forward") backward = cited.value;
+  for (auto text = texts.rbegin(); text != texts.rend(); ++text) {
+    for (auto const& [name, cited] : text->numbers) {
+      if (name == "sustained_clock") clock = cited.value;
+      if (name == "attention_backward_over_forward") backward = cited.value;
+    }
   }
-  Gpu const* const known = find_gpu(builtin_catalog(), text.gpu);
-  Gpu const& measured_on = known != nullptr ? *known : gpu;
   KernelTables tables = measured;
-  if (!same_rates(measured_on, gpu)) add_stand_ins(tables);
+  bool const carried = std::any_of(tables.attention.begin(), tables.attention.end(),
+                                   [&](auto const& t) { return !same_rates(card_of(t, gpu), gpu); });
+  if (carried) add_attention_stand_ins(tables);
+  add_stand_ins(tables, gpu);
   std::vector<Predictor> all;
-  for (GemmTable const& t : tables.gemm) all.push_back(gemm_predictor(t, measured_on, gpu, clock));
-  for (AttentionTable const& t : tables.attention) all.push_back(attention_predictor(t, measured_on, gpu));
-  for (MoeTable const& t : tables.moe) all.push_back(moe_predictor(t, measured_on, gpu));
-  for (Predictor& p : all) p.is_knot = of_own_software(std::move(p.is_knot), text);
+  auto const add = [&](auto const& table, Predictor p) {
+    // Nothing of this card is in a table of another.
+    p.is_knot = card_of(table, gpu).name == gpu.name
+                    ? of_own_software(std::move(p.is_knot), name_of_table(table), texts)
+                    : nullptr;
+    all.push_back(std::move(p));
+  };
+  for (GemmTable const& t : tables.gemm) add(t, gemm_predictor(t, card_of(t, gpu), gpu, clock));
+  for (AttentionTable const& t : tables.attention) add(t, attention_predictor(t, card_of(t, gpu), gpu));
+  for (MoeTable const& t : tables.moe) add(t, moe_predictor(t, card_of(t, gpu), gpu));
   for (PassTable const& t : tables.passes) all.push_back(pass_predictor(t, gpu));
   if (backward) all.push_back(backward_predictor(all, *backward));
   for (CollectiveCalibration const& c : tables.collectives) {
@@ -242,16 +296,15 @@ Members members_of(Profile& p) {
 
 bool same_card(Gpu const& a, Gpu const& b) { return a.name == b.name && same_rates(a, b); }
 
-bool is_kernel(OperationNote const& o) {
-  return o.operation.starts_with("gemm") || o.operation.starts_with("attention") ||
-         o.operation.starts_with("moe");
+bool is_kernel(std::string const& operation) {
+  return operation.starts_with("gemm") || operation.starts_with("attention") || operation.starts_with("moe");
 }
 
 // Of the rows that the tables of the text were not fitted to, each operation with the weight of its rows.
 void add_measured_band(ProfileText const& text, PriceNote& note) {
   double rows = 0;
   for (OperationNote const& o : text.operations) {
-    if (!is_kernel(o) || o.heldout_rows == 0) continue;
+    if (!is_kernel(o.operation) || o.heldout_rows == 0) continue;
     double const more = o.heldout_rows;
     note.median = (note.median * rows + o.heldout_median * more) / (rows + more);
     note.p90 = (note.p90 * rows + o.heldout_p90 * more) / (rows + more);
@@ -260,11 +313,53 @@ void add_measured_band(ProfileText const& text, PriceNote& note) {
   if (rows > 0) note.band = "rows held out of the fit";
 }
 
+// Operations of kernels that `text` has a table of.
+std::set<std::string> kernels_of(ProfileText const& text) {
+  std::set<std::string> operations;
+  for (ProfileTable const& t : text.tables) {
+    if (is_kernel(t.name)) operations.insert(t.name.substr(0, t.name.find(' ')));
+  }
+  return operations;
+}
+
+// The shares of products follow the card's own figures (datasheet.hpp), and its host is another one.
+bool is_of_the_card(std::string const& number) { return number.starts_with("gemm_") || number == "pcie"; }
+
+std::string add_engines(std::string const& text, Profile& p) {
+  auto engines = engine_overheads_from_text(text);
+  if (!engines.value) return "table 'engines': " + engines.error;
+  for (EngineOverhead& o : *engines.value) {
+    std::erase_if(p.engines, [&](EngineOverhead const& known) { return known.engine == o.engine; });
+    p.engines.push_back(std::move(o));
+  }
+  return {};
+}
+
+// Over those that p has already.
+std::string add_numbers_and_engines(ProfileText const& text, bool derived, Profile& p) {
+  Members const members = members_of(p);
+  for (auto const& [name, cited] : text.numbers) {
+    auto const it = members.find(name);
+    if (it == members.end()) return "'" + name + "' is no number of a profile";
+    if (!derived) *it->second = cited;
+    if (derived && !is_of_the_card(name)) *it->second = {cited.value, "as " + text.gpu + ": " + cited.source};
+  }
+  for (ProfileTable const& t : text.tables) {
+    if (t.name != kEngines) continue;
+    if (std::string error = add_engines(t.text, p); !error.empty()) return error;
+  }
+  return {};
+}
+
+bool is_derived(ProfileText const& text, Gpu const& gpu) {
+  Gpu const* const measured_on = find_gpu(builtin_catalog(), text.gpu);
+  return measured_on == nullptr || !same_card(*measured_on, gpu);
+}
+
 }  // namespace
 
 PriceNote price_note(ProfileText const& text, Gpu const& gpu) {
-  Gpu const* const measured_on = find_gpu(builtin_catalog(), text.gpu);
-  bool const derived = measured_on == nullptr || !same_card(*measured_on, gpu);
+  bool const derived = is_derived(text, gpu);
   PriceNote note;
   note.gpu = gpu.name;
   note.basis = derived ? PriceBasis::derived : PriceBasis::measured;
@@ -279,38 +374,48 @@ PriceNote price_note(ProfileText const& text, Gpu const& gpu) {
   return note;
 }
 
+PriceNote price_note(ProfileText const& own, ProfileText const& built_in, Gpu const& gpu) {
+  PriceNote note = price_note(built_in, gpu);
+  note.own = {own.name, own.gpu, own.stack, own.date, {}};
+  for (ProfileTable const& t : own.tables) note.own.operations.push_back(t.name);
+  for (auto const& [name, cited] : own.numbers) {
+    if (!is_derived(own, gpu) || !is_of_the_card(name)) note.own.operations.push_back(name);
+  }
+  std::set<std::string> const kernels = kernels_of(own), wanted = kernels_of(built_in);
+  if (kernels.empty()) return note;
+  PriceNote const of_own = price_note(own, gpu);
+  bool const all = std::includes(kernels.begin(), kernels.end(), wanted.begin(), wanted.end());
+  if (all || of_own.p90 > note.p90) {
+    note.median = of_own.median;
+    note.p90 = of_own.p90;
+    note.band = of_own.band;
+  }
+  return note;
+}
+
 Parsed<Profile> profile_for(ProfileText const& text, Gpu const& gpu) {
-  Gpu const* const measured_on = find_gpu(builtin_catalog(), text.gpu);
-  if (measured_on == nullptr) return {std::nullopt, "gpu '" + text.gpu + "' is not in the catalog"};
+  return profile_for(ProfileTexts{text}, gpu);
+}
+
+Parsed<Profile> profile_for(ProfileTexts const& texts, Gpu const& gpu) {
+  for (ProfileText const& text : texts) {
+    if (find_gpu(builtin_catalog(), text.gpu) == nullptr)
+      return {std::nullopt, "gpu '" + text.gpu + "' is not in the catalog"};
+  }
   Profile p = datasheet_profile(gpu);
-  p.note = price_note(text, gpu);
-  bool const derived = p.note.basis == PriceBasis::derived;
-  p.name = derived ? "derived from " + text.name : text.name;
-  Members const members = members_of(p);
-  for (auto const& [name, cited] : text.numbers) {
-    auto const it = members.find(name);
-    if (it == members.end()) return {std::nullopt, "'" + name + "' is no number of a profile"};
-    if (!derived) *it->second = cited;
-    // The shares of products follow the card's own figures (datasheet.hpp), and its host is another one.
-    if (derived && !name.starts_with("gemm_") && name != "pcie")
-      *it->second = {cited.value, "as " + text.gpu + ": " + cited.source};
+  p.note = price_note(texts.front(), gpu);
+  p.name = is_derived(texts.front(), gpu) ? "derived from " + texts.front().name : texts.front().name;
+  for (auto text = texts.rbegin(); text != texts.rend(); ++text) {
+    if (std::string error = add_numbers_and_engines(*text, is_derived(*text, gpu), p); !error.empty())
+      return {std::nullopt, std::move(error)};
   }
-  Parsed<KernelTables> tables = measured_tables_from(text);
+  Parsed<KernelTables> tables = measured_tables_from(texts);
   if (!tables.value) return {std::nullopt, std::move(tables.error)};
-  for (ProfileTable const& t : text.tables) {
-    if (t.name != kEngines) continue;
-    auto engines = engine_overheads_from_text(t.text);
-    if (!engines.value) return {std::nullopt, "table 'engines': " + engines.error};
-    for (EngineOverhead& o : *engines.value) {
-      std::erase_if(p.engines, [&](EngineOverhead const& known) { return known.engine == o.engine; });
-      p.engines.push_back(std::move(o));
-    }
-  }
   // A calibration of one cluster knows nothing of others: the built-in one tells those.
   std::vector<CollectiveCalibration>& collectives = tables.value->collectives;
   if (collectives.empty()) collectives.emplace_back();
   collectives.front() = completed(std::move(collectives.front()), measured_collectives());
-  p.kernels = std::make_shared<Kernels const>(std::move(*tables.value), *measured_on, gpu);
+  p.kernels = std::make_shared<Kernels const>(std::move(*tables.value), gpu);
   return {std::move(p), {}};
 }
 

@@ -14,14 +14,10 @@
 namespace rollcast {
 namespace {
 
-Parsed<std::vector<Predictor>> tables_of(ProfileText const& text, Gpu const& gpu) {
-  Parsed<KernelTables> const tables = measured_tables_from(text);
+Parsed<std::vector<Predictor>> tables_of(ProfileTexts const& texts, Gpu const& gpu) {
+  Parsed<KernelTables> const tables = measured_tables_from(texts);
   if (!tables.value) return {std::nullopt, tables.error};
-  std::vector<Predictor> list = measured_predictors(*tables.value, text, gpu);
-  if (gpu.name != text.gpu) {
-    for (Predictor& p : list) p.is_knot = {};  // nothing of this card is in the profile
-  }
-  return {std::move(list), {}};
+  return {measured_predictors(*tables.value, texts, gpu), {}};
 }
 
 // Prices of the software that each operation of `text` was fitted to, none of others.
@@ -39,9 +35,10 @@ void keep_own_software(std::vector<Predictor>& list, ProfileText const& text) {
 }  // namespace
 
 Parsed<std::vector<Predictor>> profile_predictors(ProfileText const& text, Gpu const& gpu) {
-  Parsed<Profile> const profile = profile_for(text, gpu);
+  ProfileTexts const texts = completed(text, gpu);
+  Parsed<Profile> const profile = profile_for(texts, gpu);
   if (!profile.value) return {std::nullopt, profile.error};
-  Parsed<std::vector<Predictor>> list = tables_of(text, gpu);
+  Parsed<std::vector<Predictor>> list = tables_of(texts, gpu);
   if (!list.value) return list;
   for (Predictor& p : served_predictors(*profile.value)) list.value->push_back(std::move(p));
   for (Predictor& p : datasheet_predictors(*profile.value)) list.value->push_back(std::move(p));
@@ -53,7 +50,7 @@ std::vector<Predictor> built_in_predictors(Gpu const& gpu) {
   std::vector<Predictor> all;
   std::vector<ProfileText> const texts = built_in_texts_for(gpu);
   for (std::size_t i = 1; i < texts.size(); ++i) {
-    Parsed<std::vector<Predictor>> own = tables_of(texts[i], gpu);
+    Parsed<std::vector<Predictor>> own = tables_of({texts[i]}, gpu);
     if (!own.value) throw std::logic_error("built-in profile " + texts[i].name + ": " + own.error);
     keep_own_software(*own.value, texts[i]);
     for (Predictor& p : *own.value) all.push_back(std::move(p));

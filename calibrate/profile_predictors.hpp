@@ -10,7 +10,8 @@
 namespace rollcast {
 
 // Measured tables first, then served points, then the data sheet for what they do not hold, and the layers
-// composed of them. An error as profile_for(ProfileText, Gpu) has it.
+// composed of them; of the text as `completed` completes it (profiles.hpp), so that it is checked as it
+// prices a run. An error as profile_for(ProfileText, Gpu) has it.
 Parsed<std::vector<Predictor>> profile_predictors(ProfileText const& text, Gpu const& gpu);
 
 // Of the built-in profiles of this GPU, or those it is derived from. Rows of software that one of them was

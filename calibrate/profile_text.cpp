@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <functional>
 #include <iterator>
+#include <set>
 #include <stdexcept>
 #include <system_error>
 
@@ -15,6 +18,23 @@ namespace {
 
 constexpr Basis kBases[] = {Basis::measured, Basis::fitted, Basis::bytes_over_bandwidth, Basis::derived};
 constexpr std::string_view kTableIndent = "      ";
+
+// What a number of a profile may be; the names that are not here are no numbers of one.
+struct Range {
+  std::string_view name;
+  double low;   // itself not allowed
+  double high;  // allowed
+};
+constexpr double kLongest = 0.999999;  // s
+constexpr Range kRanges[] = {{"gemm_bf16", 0, 1},
+                             {"gemm_fp8", 0, 1},
+                             {"memory_pass", 0, 1},
+                             {"sustained_clock", 0, 1},
+                             {"pcie", 0, 1},
+                             {"kernel_launch", 0, kLongest},
+                             {"engine_step", 0, kLongest},
+                             {"engine_per_sequence", 0, kLongest},
+                             {"attention_backward_over_forward", 0.1, 20}};
 
 std::string quoted(std::string_view text) {
   std::string out = "\"";
@@ -104,6 +124,11 @@ class Reader {
     return result_.problems.empty() ? static_cast<int>(v) : 0;
   }
 
+  // Each key once.
+  void check_new(std::set<std::string, std::less<>>& known, std::string_view key) {
+    if (!known.emplace(key).second) problem(key, "is there twice", "keep one of them");
+  }
+
   void unknown(std::string_view key, std::vector<std::string_view> const& known) {
     problem(key, "is no key here", "possible: " + one_of(known));
   }
@@ -111,6 +136,7 @@ class Reader {
   void read_top(std::string_view line) {
     std::string_view key, value;
     if (!split(line, 0, key, value)) return;
+    check_new(top_keys_, key);
     if (key == "name")
       profile_.name = text_of(key, value);
     else if (key == "gpu")
@@ -121,25 +147,38 @@ class Reader {
       profile_.date = text_of(key, value);
     else if (key == "operations")
       read_items([this](auto k, auto v) { operation_key(k, v); },
-                 [this] { profile_.operations.emplace_back(); });
+                 [this] { profile_.operations.emplace_back(); }, {"operation"}, [] {});
     else if (key == "numbers")
-      read_items([this](auto k, auto v) { number_key(k, v); }, [this] { profile_.numbers.emplace_back(); });
+      read_items([this](auto k, auto v) { number_key(k, v); }, [this] { profile_.numbers.emplace_back(); },
+                 {"number", "value"}, [this] { finish_number(); });
     else if (key == "tables")
-      read_items([this](auto k, auto v) { table_key(k, v); }, [this] { profile_.tables.emplace_back(); });
+      read_items([this](auto k, auto v) { table_key(k, v); }, [this] { profile_.tables.emplace_back(); },
+                 {"table", "text", "lines"}, [this] { finish_table(); });
     else
       unknown(key, {"name", "gpu", "stack", "date", "operations", "numbers", "tables"});
   }
 
   // Lines "  - key: value" and "    key: value" up to one that is less indented, which is held back.
-  template <class Key, class Start>
-  void read_items(Key key_of, Start start) {
+  // Each item has the keys `required`, and no key twice.
+  template <class Key, class Start, class Finish>
+  void read_items(Key key_of, Start start, std::vector<std::string_view> const& required, Finish finish) {
     bool started = false;
+    std::set<std::string, std::less<>> keys;
+    auto const end_item = [&] {
+      for (std::string_view const key : required) {
+        if (started && !keys.contains(key))
+          problem(key, "is missing in the entry before this line", "the file is cut or was edited");
+      }
+      if (started && result_.problems.empty()) finish();
+      keys.clear();
+    };
     while (result_.problems.empty() && (held_ || lines_.next())) {
       held_ = false;
       std::string_view const line = lines_.line();
       if (is_blank(line)) continue;
       if (line.front() != ' ') {
         held_ = true;
+        end_item();
         return;
       }
       bool const first = line.starts_with("  - ");
@@ -147,11 +186,18 @@ class Reader {
         problem("", "no item of a list", "write '  - key: value'");
         return;
       }
-      if (first) start();
+      if (first) {
+        end_item();
+        if (!result_.problems.empty()) return;
+        start();
+      }
       started = true;
       std::string_view key, value;
-      if (split(line, 4, key, value)) key_of(key, value);
+      if (!split(line, 4, key, value)) return;
+      check_new(keys, key);
+      key_of(key, value);
     }
+    if (result_.problems.empty()) end_item();
   }
 
   void operation_key(std::string_view key, std::string_view value) {
@@ -191,20 +237,59 @@ class Reader {
 
   void number_key(std::string_view key, std::string_view value) {
     auto& [name, cited] = profile_.numbers.back();
-    if (key == "number")
+    if (key == "number") {
       name = text_of(key, value);
-    else if (key == "value")
+      for (auto n = profile_.numbers.begin(); n + 1 < profile_.numbers.end(); ++n) {
+        if (n->first == name) problem(key, "'" + shown(name) + "' is there twice", "keep one of them");
+      }
+    } else if (key == "value") {
       cited.value = number_of(key, value);
-    else if (key == "source")
+      check_range(name, cited.value, value);
+    } else if (key == "source") {
       cited.source = text_of(key, value);
-    else
+    } else {
       unknown(key, {"number", "value", "source"});
+    }
+  }
+
+  // The writer has the name before the value; another order is checked at the end of the entry.
+  void check_range(std::string const& name, double v, std::string_view written) {
+    for (Range const& r : kRanges) {
+      if (r.name != name || (v > r.low && v <= r.high)) continue;
+      problem("value", fmt::format("'{}' of {} is out of range", shown(written), name),
+              fmt::format("more than {:g} and at most {:g}", r.low, r.high));
+    }
+  }
+
+  void finish_number() {
+    auto const& [name, cited] = profile_.numbers.back();
+    check_range(name, cited.value, fmt::format("{}", cited.value));
+  }
+
+  // What tables say of themselves in their first line, "gemm bf16", is in their names.
+  void finish_table() {
+    ProfileTable const& t = profile_.tables.back();
+    if (t.text.empty()) problem("table", "'" + shown(t.name) + "' is empty", "the file is cut or was edited");
+    std::string first = t.text.substr(0, t.text.find('\n'));
+    if (first.starts_with("attention ")) first[first.find(' ')] = '_';
+    bool const has_kind =
+        t.name.starts_with("gemm ") || t.name.starts_with("attention_") || t.name.starts_with("moe ");
+    if (has_kind && !(t.name + " ").starts_with(first + " "))
+      problem("table", fmt::format("'{}' holds '{}'", shown(t.name), shown(first)),
+              "a table is named by what it holds");
   }
 
   void table_key(std::string_view key, std::string_view value) {
     ProfileTable& t = profile_.tables.back();
     if (key == "table") {
       t.name = text_of(key, value);
+      for (auto n = profile_.tables.begin(); n + 1 < profile_.tables.end(); ++n) {
+        if (n->name == t.name) problem(key, "'" + shown(t.name) + "' is there twice", "keep one of them");
+      }
+    } else if (key == "lines") {
+      if (count_of(key, value) != std::count(t.text.begin(), t.text.end(), '\n'))
+        problem(key, fmt::format("'{}' does not match the text before it", shown(value)),
+                "the file is cut or was edited");
     } else if (key == "text" && value == "|") {
       while (lines_.next()) {
         std::string_view const line = lines_.line();
@@ -216,12 +301,13 @@ class Reader {
         t.text += '\n';
       }
     } else {
-      unknown(key, {"table", "text: |"});
+      unknown(key, {"table", "text: |", "lines"});
     }
   }
 
   LineReader lines_;
   std::string const& file_;
+  std::set<std::string, std::less<>> top_keys_;
   bool held_ = false;  // the reader's line was read, but not used
   ProfileText profile_;
   ProfileTextResult result_;
@@ -265,7 +351,9 @@ std::string to_text(ProfileText const& p) {
   for (ProfileTable const& t : p.tables) {
     fmt::format_to(at, "  - table: {}\n    text: |\n", quoted(t.name));
     LineReader lines(t.text);
-    while (lines.next()) fmt::format_to(at, "{}{}\n", kTableIndent, lines.line());
+    int count = 0;
+    for (; lines.next(); ++count) fmt::format_to(at, "{}{}\n", kTableIndent, lines.line());
+    fmt::format_to(at, "    lines: {}\n", count);
   }
   return out;
 }

@@ -22,11 +22,14 @@
 //     - table: "gemm bf16"
 //       text: |
 //         ...
+//       lines: 1234
 //
 // This is YAML, of which the reader knows only what the writer uses: the keys above, two blanks of
 // indentation, texts in double quotes with \" and \\, numbers plain. That makes a text of 2 MB a matter of
 // milliseconds. heldout_* are left out where no row was held out. The tables' texts are opaque here
-// (measured_profile.hpp).
+// (measured_profile.hpp), but for their first line. `lines` counts those of the text and tells that it was
+// not cut. A key, a number or a table that is there twice, an entry without a key (but heldout_*, and texts),
+// and numbers out of range (shares more than 0 and at most 1, times less than 1 s) are problems.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,5 @@
 #include "calibrate/profiles.hpp"
 
-#include <algorithm>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -8,7 +7,6 @@
 
 #include "calibrate/datasheet.hpp"
 #include "calibrate/embedded_profiles.hpp"
-#include "calibrate/measured_profile.hpp"
 
 namespace rollcast {
 namespace {
@@ -27,23 +25,28 @@ std::vector<ProfileText> built_in_texts_for(Gpu const& gpu) {
   return texts.empty() ? embedded_profiles_of(measured_like(gpu)) : texts;
 }
 
-Parsed<Profile> profile_with(ProfileText own, Gpu const& gpu) {
-  auto const built_in = embedded_profile_of(own.gpu);
-  if (!built_in) return profile_for(own, gpu);
-  auto const lacks = [](auto const& list, auto const& name, auto name_of_one) {
-    return std::none_of(list.begin(), list.end(), [&](auto const& one) { return name_of_one(one) == name; });
-  };
-  auto const table_name = [](ProfileTable const& t) { return t.name; };
-  auto const number_name = [](std::pair<std::string, Cited> const& n) { return n.first; };
-  auto const own_tables = own.tables;
-  auto const own_numbers = own.numbers;
-  for (ProfileTable const& t : built_in->tables) {
-    if (lacks(own_tables, t.name, table_name)) own.tables.push_back(t);
-  }
-  for (auto const& n : built_in->numbers) {
-    if (lacks(own_numbers, n.first, number_name)) own.numbers.push_back(n);
-  }
-  return profile_for(own, gpu);
+bool is_measured(Gpu const& gpu) {
+  auto const text = embedded_profile_of(gpu.name);
+  return text && price_note(*text, gpu).basis == PriceBasis::measured;
+}
+
+ProfileTexts completed(ProfileText own, Gpu const& gpu, std::string_view engine) {
+  ProfileTexts texts;
+  texts.push_back(std::move(own));
+  // What is carried to a measured card is there to be compared with it.
+  if (texts.front().gpu != gpu.name && is_measured(gpu)) return texts;
+  if (auto built_in = built_in_text_for(gpu, engine)) texts.push_back(std::move(*built_in));
+  return texts;
+}
+
+Parsed<Profile> profile_with(ProfileText own, Gpu const& gpu, std::string_view engine) {
+  if (own.gpu != gpu.name && is_measured(gpu))
+    return {std::nullopt,
+            "it is of " + own.gpu + ", the scenario's GPU is " + gpu.name + ", which has a measured profile"};
+  ProfileTexts const texts = completed(std::move(own), gpu, engine);
+  Parsed<Profile> p = profile_for(texts, gpu);
+  if (p.value && texts.size() > 1) p.value->note = price_note(texts.front(), texts.back(), gpu);
+  return p;
 }
 
 Profile profile_for(Gpu const& gpu, std::string_view engine) {

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "calibrate/measured_profile.hpp"
 #include "calibrate/profile_text.hpp"
 #include "models/hardware.hpp"
 #include "models/profile.hpp"
@@ -17,10 +18,17 @@ namespace rollcast {
 // Of several measured software stacks that of the engine, where there is one ("sglang"), else the first.
 Profile profile_for(Gpu const& gpu, std::string_view engine = "");
 
-// The profile that a text of the user's gives, on its own card or carried over to `gpu`. What the text does
-// not hold (tables, numbers; a fit of nccl-tests output alone has no others) is that of the built-in profile
-// of the text's card, if there is one. An error as profile_for(ProfileText, Gpu) has it.
-Parsed<Profile> profile_with(ProfileText own, Gpu const& gpu);
+// It has a built-in profile of its own, and the rates of the catalog.
+bool is_measured(Gpu const& gpu);
+
+// A text of the user's, then the built-in one of `gpu`, measured or carried over, for the tables and numbers
+// that it lacks (a fit of nccl-tests output alone lacks all kernels). Alone where it is of another card and
+// `gpu` is measured: such a text is there to be compared, not to be priced by.
+ProfileTexts completed(ProfileText own, Gpu const& gpu, std::string_view engine = "");
+
+// The profile of that. An error as profile_for(ProfileText, Gpu) has it, and for a text of another card than
+// `gpu`, where that is measured.
+Parsed<Profile> profile_with(ProfileText own, Gpu const& gpu, std::string_view engine = "");
 
 // The text that profile_for makes it of; nullopt: none is built in, and a profile is that of the data sheet.
 std::optional<ProfileText> built_in_text_for(Gpu const& gpu, std::string_view engine = "");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace rollcast {
 namespace {
@@ -16,6 +17,15 @@ double lower_median(std::vector<double> v) {
 
 std::string campaign_of(Sample const& s) {
   return s.version.empty() ? s.source : s.source + "; " + s.version;
+}
+
+bool is_same_campaign(std::string_view a, std::string_view b) {
+  auto const path_end = [](std::string_view s) { return std::min(s.rfind("; "), s.size()); };
+  if (a.substr(path_end(a)) != b.substr(path_end(b))) return false;
+  a = a.substr(0, path_end(a));
+  b = b.substr(0, path_end(b));
+  if (a.size() < b.size()) std::swap(a, b);
+  return a.ends_with(b) && (a.size() == b.size() || (!b.empty() && a[a.size() - b.size() - 1] == '/'));
 }
 
 double quantile(std::vector<double> v, double q) {

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,10 @@ using SizeRows = std::vector<std::pair<double, double>>;  // size, seconds
 
 // What tells measuring campaigns apart: source and software, "FILE; NCCL 2.29.2".
 std::string campaign_of(Sample const& s);
+
+// Whether two of them are the same one, though the files were found from different folders: one path is the
+// end of the other, and the software is the same.
+bool is_same_campaign(std::string_view a, std::string_view b);
 
 // Linear between order statistics; v is not empty.
 double quantile(std::vector<double> v, double q);

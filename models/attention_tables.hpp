@@ -26,6 +26,7 @@
 // 60 % longer on A100.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,6 +54,8 @@ struct AttentionTable {
   std::vector<double> length;     // knots, ascending
   std::vector<HeadShape> shapes;  // measured
   std::vector<double> log_ratio;  // [shape][batch][length]; NaN: not measured
+  // The card that was measured; null: the one that is priced.
+  std::shared_ptr<Gpu const> measured_on;
 };
 
 // Twice the causal (query, key) pairs of a prompt: length^2, in a window w < length 2 w length - w^2.

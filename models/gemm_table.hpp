@@ -20,6 +20,7 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -51,6 +52,8 @@ struct GemmTable {
   std::vector<double> log_ratio;         // [n][k][m]: log(time / roofline); NaN: not measured
   std::array<double, 3> below{0, 0, 0};  // exponents of m, n, k below the grid
   std::array<double, 3> above{1, 1, 1};  // and above it
+  // The card that was measured; null: the one that is priced.
+  std::shared_ptr<Gpu const> measured_on;
 
   double& at(std::size_t in, std::size_t ik, std::size_t im) {
     return log_ratio[(in * k.size() + ik) * m.size() + im];

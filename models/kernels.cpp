@@ -44,17 +44,16 @@ void add_attention_stand_ins(KernelTables& tables) {
   }
 }
 
-void add_stand_ins(KernelTables& tables) {
-  add_attention_stand_ins(tables);
+void add_stand_ins(KernelTables& tables, Gpu const& gpu) {
   for (GemmTable t : std::vector<GemmTable>(tables.gemm)) {
-    if (t.kind != GemmKind::bf16) continue;
+    if (t.kind != GemmKind::bf16 || same_rates(card_of(t, gpu), gpu)) continue;
     for (GemmKind const kind : {GemmKind::fp8, GemmKind::fp8_block}) {
       t.kind = kind;
       add_missing(tables.gemm, t, [](GemmTable const& a, GemmTable const& b) { return a.kind == b.kind; });
     }
   }
   for (MoeTable t : std::vector<MoeTable>(tables.moe)) {
-    if (t.kind != GemmKind::bf16) continue;
+    if (t.kind != GemmKind::bf16 || same_rates(card_of(t, gpu), gpu)) continue;
     t.kind = GemmKind::fp8_block;
     add_missing(tables.moe, t, [](MoeTable const& a, MoeTable const& b) {
       return stands_for(a.kind, b.kind) && a.distribution == b.distribution;
@@ -62,13 +61,12 @@ void add_stand_ins(KernelTables& tables) {
   }
 }
 
-Kernels::Kernels(KernelTables tables, Gpu const& measured_on, Gpu const& gpu)
-    : tables_(std::move(tables)), measured_on_(measured_on), gpu_(gpu) {
+Kernels::Kernels(KernelTables tables, Gpu const& gpu) : tables_(std::move(tables)), gpu_(gpu) {
   add_attention_stand_ins(tables_);
-  if (!same_rates(measured_on_, gpu_)) add_stand_ins(tables_);
+  add_stand_ins(tables_, gpu_);
   for (GemmTable const& t : tables_.gemm) {
     GemmPrices& prices = gemm_[static_cast<std::size_t>(t.kind)];
-    if (prices.empty()) prices = GemmPrices(t, measured_on, gpu_);
+    if (prices.empty()) prices = GemmPrices(t, card_of(t, gpu_), gpu_);
   }
 }
 
@@ -82,7 +80,7 @@ std::optional<AttentionPrices> Kernels::attention(AttentionKind kind, double kv_
                                                   HeadShape heads) const {
   for (AttentionTable const& t : tables_.attention) {
     if (t.kind == kind && same(t.kv_bytes, kv_bytes) && same(t.window, window))
-      return AttentionPrices(t, measured_on_, gpu_, heads);
+      return AttentionPrices(t, card_of(t, gpu_), gpu_, heads);
   }
   return std::nullopt;
 }
@@ -98,12 +96,15 @@ Seconds Kernels::shortest_attention(AttentionKind kind) const {
 
 std::optional<MoePrices> Kernels::moe(GemmKind kind, MoeShape const& shape) const {
   if (gpu_.fp8.value <= 0) kind = GemmKind::bf16;
+  auto const rank = [&](MoeTable const& t) {
+    return std::pair{!same_rates(card_of(t, gpu_), gpu_), evenness(t)};
+  };
   MoeTable const* best = nullptr;
   for (MoeTable const& t : tables_.moe) {
-    if (stands_for(t.kind, kind) && (best == nullptr || evenness(t) < evenness(*best))) best = &t;
+    if (stands_for(t.kind, kind) && (best == nullptr || rank(t) < rank(*best))) best = &t;
   }
   if (best == nullptr) return std::nullopt;
-  return MoePrices(*best, measured_on_, gpu_, shape);
+  return MoePrices(*best, card_of(*best, gpu_), gpu_, shape);
 }
 
 }  // namespace rollcast

@@ -27,16 +27,21 @@ struct KernelTables {
 // For attention on an fp8 cache, and with sliding windows of 128 to 8,192 tokens, the table of bf16 (of full
 // attention) stands in where there is no own one, as ratios to the roofline of that type or window.
 void add_attention_stand_ins(KernelTables& tables);
-// Tables of another card may lack more of what the card has that they are carried to: those of bf16 stand in
-// for products and experts in fp8, too.
-void add_stand_ins(KernelTables& tables);
+// Tables of another card may lack more of what `gpu` has: those of bf16 stand in for products and experts in
+// fp8, too.
+void add_stand_ins(KernelTables& tables, Gpu const& gpu);
+
+// The card that a table was measured on.
+template <class T>
+Gpu const& card_of(T const& table, Gpu const& gpu) {
+  return table.measured_on ? *table.measured_on : gpu;
+}
 
 class Kernels {
  public:
-  // Prices of `gpu`, with stand-ins for attention; where they were measured on another card carried over as
-  // the tables' headers say, with all stand-ins.
-  Kernels(KernelTables tables, Gpu const& measured_on, Gpu const& gpu);
-  Kernels(KernelTables tables, Gpu const& gpu) : Kernels(std::move(tables), gpu, gpu) {}
+  // Prices of `gpu`, with stand-ins for attention; tables of another card are carried over as their headers
+  // say, with all stand-ins. Of several tables for the same the first one counts.
+  Kernels(KernelTables tables, Gpu const& gpu);
 
   // nullptr: not measured. Of a card without fp8 every product is one of bf16.
   GemmPrices const* gemm(GemmKind kind) const;
@@ -48,16 +53,16 @@ class Kernels {
   // Of all tables of this kind; zero without one.
   Seconds shortest_attention(AttentionKind kind) const;
 
-  // Tokens spread over the experts by power_law_1.01 where that was measured (every card's table has it; its
-  // busiest expert gets several times the mean, so that it takes an eighth more than balanced tokens), else
-  // balanced, else the first. fp8 and fp8_block stand in for each other.
+  // A table of the card itself before one that is carried over. Tokens spread over the experts by
+  // power_law_1.01 where that was measured (every card's table has it; its busiest expert gets several times
+  // the mean, so that it takes an eighth more than balanced tokens), else balanced, else the first. fp8 and
+  // fp8_block stand in for each other.
   std::optional<MoePrices> moe(GemmKind kind, MoeShape const& shape) const;
 
   KernelTables const& tables() const { return tables_; }
 
  private:
   KernelTables tables_;
-  Gpu measured_on_;
   Gpu gpu_;
   std::array<GemmPrices, 3> gemm_;  // by kind
 };

@@ -17,6 +17,7 @@
 // cards' moe_blend, and nothing shorter than the shortest time.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,6 +43,8 @@ struct MoeTable {
   std::vector<double> tokens;     // knots, ascending: of all ranks that share the experts
   std::vector<MoeShape> shapes;   // measured
   std::vector<double> log_ratio;  // [shape][tokens]; NaN: not measured
+  // The card that was measured; null: the one that is priced.
+  std::shared_ptr<Gpu const> measured_on;
 };
 
 // max(FLOPs / peak, bytes / bandwidth) of the balanced case, a = tokens x top_k / ep arrivals:

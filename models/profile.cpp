@@ -12,6 +12,21 @@ std::string percent_text(double share) {
   return share < 0.0995 ? fmt::format("{:.1f} %", 100 * share) : fmt::format("{:.0f} %", 100 * share);
 }
 
+std::string in_brackets(std::string const& stack, std::string const& date) {
+  if (stack.empty()) return {};
+  return fmt::format(" ({}{}{})", stack, date.empty() ? "" : ", ", date);
+}
+
+std::string words_of(OwnPrices const& own, std::string const& gpu) {
+  std::string const profile = fmt::format("own profile '{}'", own.profile);
+  if (own.operations.empty()) return fmt::format(", nothing of {} was used; all", profile);
+  std::string operations;
+  for (std::string const& o : own.operations) operations += (operations.empty() ? "" : ", ") + o;
+  return fmt::format(", {} {} by {}{}; the rest", operations,
+                     own.from == gpu ? "measured" : "derived from " + own.from, profile,
+                     in_brackets(own.stack, own.date));
+}
+
 }  // namespace
 
 std::string_view name_of(PriceBasis b) {
@@ -29,11 +44,11 @@ std::string_view name_of(PriceBasis b) {
 std::string sentence(PriceNote const& n) {
   if (n.gpu.empty()) return {};
   std::string out = "Prices: " + n.gpu;
-  if (n.basis == PriceBasis::data_sheet) out += ", data sheet and cited shares of it";
-  if (n.basis == PriceBasis::measured) out += ", measured";
-  if (n.basis == PriceBasis::derived) out += ", derived from " + n.from + " by the ratio of rooflines";
-  std::string const when = n.date.empty() ? "" : ", " + n.date;
-  if (!n.stack.empty()) out += fmt::format(" ({}{})", n.stack, when);
+  out += n.own.profile.empty() ? "," : words_of(n.own, n.gpu);
+  if (n.basis == PriceBasis::data_sheet) out += " data sheet and cited shares of it";
+  if (n.basis == PriceBasis::measured) out += " measured";
+  if (n.basis == PriceBasis::derived) out += " derived from " + n.from + " by the ratio of rooflines";
+  out += in_brackets(n.stack, n.date);
   if (n.p90 > 0) {
     out +=
         fmt::format("; error of a kernel {} median, {} at p90", percent_text(n.median), percent_text(n.p90));

@@ -30,8 +30,18 @@ enum class PriceBasis {
 std::string_view name_of(PriceBasis b);
 inline constexpr PriceBasis kLastPriceBasis = PriceBasis::derived;
 
+// What a profile that the user gave is used for.
+struct OwnPrices {
+  std::string profile;  // its name; "": none was given
+  std::string from;     // the card that was measured
+  std::string stack;
+  std::string date;
+  std::vector<std::string> operations;  // tables and numbers of it that prices use
+};
+
 struct PriceNote {
   std::string gpu;  // "": nothing is known of the prices
+  // Of what `own` does not list.
   PriceBasis basis = PriceBasis::data_sheet;
   std::string from;   // the card that was measured; "" of data sheets
   std::string stack;  // its software
@@ -40,10 +50,12 @@ struct PriceNote {
   double median = 0;
   double p90 = 0;
   std::string band;  // what the two were taken from
+  OwnPrices own;
 };
 
 // "Prices: h200-sxm, derived from h100-sxm by the ratio of rooflines (vllm 0.24.0); error of a kernel 15 %
-// median, 40 % at p90 (...)."; "" where nothing is known.
+// median, 40 % at p90 (...)."; "" where nothing is known. With a profile of the user's: "Prices: h200-sxm,
+// collectives measured by own profile 'mine' (nccl 2.29.2); the rest derived from ...".
 std::string sentence(PriceNote const& n);
 
 struct Profile {

@@ -27,11 +27,15 @@ struct Row {
   Seconds exposed;
 };
 
-// "measured", "derived from h100-sxm".
+// "measured", "derived from h100-sxm", "derived from h100-sxm; own: collectives + pcie".
 std::string prices_of(PriceNote const& n) {
   if (n.gpu.empty()) return {};
   std::string const basis(name_of(n.basis));
-  return n.basis == PriceBasis::derived ? basis + " from " + n.from : basis;
+  std::string out = n.basis == PriceBasis::derived ? basis + " from " + n.from : basis;
+  if (n.own.profile.empty()) return out;
+  out += "; own:";
+  for (std::string const& o : n.own.operations) out += (out.ends_with(':') ? " " : " + ") + o;
+  return n.own.operations.empty() ? out + " nothing" : out;
 }
 
 }  // namespace

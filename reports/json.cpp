@@ -51,14 +51,21 @@ Json use_json(PoolUse const& p) {
 Json prices_json(PriceNote const& n) {
   if (n.gpu.empty()) return nullptr;
   bool const known = n.p90 > 0;
-  return {{"gpu", n.gpu},
-          {"basis", name_of(n.basis)},
-          {"from", n.from.empty() ? Json() : Json(n.from)},
-          {"stack", n.stack},
-          {"date", n.date},
-          {"error_median", known ? Json(number(n.median)) : Json()},
-          {"error_p90", known ? Json(number(n.p90)) : Json()},
-          {"error_of", n.band}};
+  Json out = {{"gpu", n.gpu},
+              {"basis", name_of(n.basis)},
+              {"from", n.from.empty() ? Json() : Json(n.from)},
+              {"stack", n.stack},
+              {"date", n.date},
+              {"error_median", known ? Json(number(n.median)) : Json()},
+              {"error_p90", known ? Json(number(n.p90)) : Json()},
+              {"error_of", n.band}};
+  if (n.own.profile.empty()) return out;
+  out["own"] = {{"profile", n.own.profile},
+                {"from", n.own.from},
+                {"stack", n.own.stack},
+                {"date", n.own.date},
+                {"operations", n.own.operations}};
+  return out;
 }
 
 // Of the rank class that comes nearest to the card's capacity; the host figure is the largest of the pool.

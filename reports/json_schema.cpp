@@ -56,6 +56,14 @@ constexpr Key kRunKeys[] = {
      "relative error of the price of a kernel; null: not known"},
     {"prices.<pool>.error_p90", "number or null", "not exceeded by 90 % of them"},
     {"prices.<pool>.error_of", "text", "what the two were taken from"},
+    {"prices.<pool>.own.profile", "text",
+     "name of the profile that was given; without one there is no own, with one basis, from, stack and date "
+     "are "
+     "of what its operations do not list"},
+    {"prices.<pool>.own.from", "text", "the card that it was measured on"},
+    {"prices.<pool>.own.stack", "text", "its software"},
+    {"prices.<pool>.own.date", "text", "when; empty: not told"},
+    {"prices.<pool>.own.operations[]", "list of texts", "tables and numbers of it that prices use"},
     {"oom[].kind", "text", "torch, driver or host"},
     {"oom[].time", "number", "seconds since the start of the run"},
     {"oom[].rank", "integer", "global rank"},

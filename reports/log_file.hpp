@@ -5,6 +5,7 @@
 //    "notes":[...],"measured":[[name,value],...],"measured_source":...}
 //   ["pool",name,node,gpu,gpus,peak_flops,memory_bandwidth,capacity]
 //   ["prices",pool,gpu,basis,from,stack,date,median,p90,band]
+//     with a given profile [...,band,[profile,from,stack,date,[operation...]]]
 //   ["label",text]
 //   ["ledger",name,pipeline_stage,ranks,capacity,[[role,category,bytes,host,[phase,...],formula,name],...]]
 //   ["rank_class",name,pool,node,[rank,...],ledger or null]

@@ -37,6 +37,7 @@ class Fields {
     if (!list_.is_array() || next_ >= list_.size()) throw BadRecord{kind_ + " record is too short"};
     return list_[next_++];
   }
+  bool has_next() const { return list_.is_array() && next_ < list_.size(); }
   std::string text() {
     Json const& j = next();
     if (!j.is_string()) fail("a text", j);
@@ -153,6 +154,18 @@ PoolInfo read_pool(Fields& f) {
   return p;
 }
 
+void read_own_prices(Json const& j, OwnPrices& own) {
+  Fields f(j, "own prices");
+  own.profile = f.text();
+  own.from = f.text();
+  own.stack = f.text();
+  own.date = f.text();
+  Json const& operations = f.next();
+  for (Fields o(operations, "operations"); own.operations.size() < operations.size();)
+    own.operations.push_back(o.text());
+  f.finish();
+}
+
 void read_prices(Fields& f, EventLog& log) {
   PriceNote& n = log.pools[static_cast<std::size_t>(f.index(log.pools.size(), "a pool of this log"))].prices;
   if (!n.gpu.empty()) throw BadRecord{"prices record: its pool has one already"};
@@ -165,6 +178,7 @@ void read_prices(Fields& f, EventLog& log) {
   n.median = f.amount();
   n.p90 = f.amount();
   n.band = f.text();
+  if (f.has_next()) read_own_prices(f.next(), n.own);
 }
 
 LedgerLine read_ledger_line(Json const& j) {

@@ -55,8 +55,11 @@ void write_tables(EventLog const& log, std::string& out) {
   for (std::size_t i = 0; i < log.pools.size(); ++i) {
     PriceNote const& n = log.pools[i].prices;
     if (n.gpu.empty()) continue;
-    out += line_of(Json::array({"prices", i, n.gpu, name_of(n.basis), n.from, n.stack, n.date,
-                                finite(n.median), finite(n.p90), n.band}));
+    Json record = Json::array({"prices", i, n.gpu, name_of(n.basis), n.from, n.stack, n.date,
+                               finite(n.median), finite(n.p90), n.band});
+    if (OwnPrices const& own = n.own; !own.profile.empty())
+      record.push_back(Json::array({own.profile, own.from, own.stack, own.date, Json(own.operations)}));
+    out += line_of(record);
   }
   for (std::string const& l : log.labels) out += line_of(Json::array({"label", l}));
   for (RankLedger const& l : log.ledgers) out += line_of(record_of(l));

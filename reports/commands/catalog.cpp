@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "calibrate/embedded_profiles.hpp"
 #include "calibrate/measured_profile.hpp"
 #include "calibrate/profiles.hpp"
 #include "reports/commands/commands.hpp"
@@ -241,12 +242,22 @@ std::string summary_of(Architecture const& a) {
                      grouped(c.active), grouped(kv_bytes_per_token(a)));
 }
 
-std::string profile_line(Gpu const& g, PriceNote const& n) {
+// The name that --profile takes, and the engine whose attention it holds.
+std::string built_in_name(ProfileText const& text) {
+  std::string name(embedded_name(text));
+  for (OperationNote const& o : text.operations) {
+    if (o.operation != "attention_decode" || o.software.empty()) continue;
+    return name + " (" + o.software + ")";
+  }
+  return name;
+}
+
+std::string profile_line(Gpu const& g, PriceNote const& n, std::string const& name) {
   std::string const basis =
       n.basis == PriceBasis::derived ? "derived from " + n.from : std::string(name_of(n.basis));
   std::string out = fmt::format("{:<32} {:<32}", g.name, basis);
   if (n.p90 > 0) out += fmt::format(" {:>5.1f} % median {:>5.1f} % p90", 100 * n.median, 100 * n.p90);
-  if (!n.stack.empty()) out += "  " + n.stack;
+  if (!name.empty()) out += "  " + name;
   return out;
 }
 
@@ -284,9 +295,9 @@ int list(Options const& o) {
   if (o.section == "profiles") {
     out += "profiles: what kernels are priced by, and how far off such a price is\n";
     for (Gpu const& g : c.gpus) {
-      if (!built_in_text_for(g)) out += "  " + profile_line(g, price_note(g)) + "\n";
+      if (!built_in_text_for(g)) out += "  " + profile_line(g, price_note(g), "") + "\n";
       for (ProfileText const& text : built_in_texts_for(g)) {
-        out += "  " + profile_line(g, price_note(text, g)) + "\n";
+        out += "  " + profile_line(g, price_note(text, g), built_in_name(text)) + "\n";
       }
     }
   }

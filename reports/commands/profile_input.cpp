@@ -16,6 +16,7 @@ namespace rollcast {
 
 std::optional<ProfileText> read_profile(std::string const& path) {
   if (auto built_in = embedded_profile_of(path)) return built_in;
+  if (auto built_in = embedded_profile_called(path)) return built_in;
   std::ifstream in(path, std::ios::binary);
   std::ostringstream content;
   if (!in || !(content << in.rdbuf())) {
@@ -24,6 +25,7 @@ std::optional<ProfileText> read_profile(std::string const& path) {
   }
   ProfileTextResult r = profile_from_text(content.str(), path);
   std::fputs(format(r.problems).c_str(), stderr);
+  if (r.profile && r.profile->name.empty()) r.profile->name = path;
   return std::move(r.profile);
 }
 

@@ -60,7 +60,7 @@ std::optional<Profile> profile_of(Arguments const& arguments, Job const& job) {
   if (arguments.profile.empty()) return profile_for(gpu, name_of(job.rollout.kind));
   auto text = read_profile(arguments.profile);
   if (!text) return std::nullopt;
-  Parsed<Profile> profile = profile_with(std::move(*text), gpu);
+  Parsed<Profile> profile = profile_with(std::move(*text), gpu, name_of(job.rollout.kind));
   if (!profile.value) print_error(arguments.profile + ": " + profile.error);
   return std::move(profile.value);
 }

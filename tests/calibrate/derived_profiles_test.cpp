@@ -190,7 +190,7 @@ std::vector<double> borders(std::vector<double> const& knots) { return {knots.fr
 
 TEST_P(EveryTable, ProductsDoNotJumpAtTheBorder) {
   Gpu const& gpu = gpu_called(GetParam());
-  auto const tables = measured_tables_from(*embedded_profile_of(GetParam()));
+  auto const tables = measured_tables_from({*embedded_profile_of(GetParam())});
   for (GemmTable const& t : tables.value->gemm) {
     GemmPrices const prices(t, gpu);
     auto const check = [&](double m, double n, double k, std::size_t axis) {
@@ -225,7 +225,7 @@ TEST_P(EveryTable, ProductsDoNotJumpAtTheBorder) {
 
 TEST_P(EveryTable, AttentionAndExpertsDoNotJumpAtTheBorder) {
   Gpu const& gpu = gpu_called(GetParam());
-  auto const tables = measured_tables_from(*embedded_profile_of(GetParam()));
+  auto const tables = measured_tables_from({*embedded_profile_of(GetParam())});
   for (AttentionTable const& t : tables.value->attention) {
     for (HeadShape const& shape : t.shapes) {
       AttentionPrices const prices(t, gpu, shape);

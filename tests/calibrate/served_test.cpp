@@ -112,7 +112,7 @@ TEST(Served, RealPointsAreForeseen) {
   auto const text = embedded_profile_of("h100-sxm");
   if (!text) GTEST_SKIP() << "no measured kernels of h100-sxm are built in";
   Profile p = h100();
-  p.kernels = std::make_shared<Kernels const>(*measured_tables_from(*text).value, p.gpu);
+  p.kernels = std::make_shared<Kernels const>(*measured_tables_from({*text}).value, p.gpu);
   ImportResult r;
   import_path(path, {}, r);
   ASSERT_TRUE(r.imported.problems.empty());

@@ -32,6 +32,8 @@ TEST(CatalogCommand, ListsWhatEachGpuIsPricedBy) {
   EXPECT_EQ(r.exit_code, 0);
   EXPECT_THAT(r.out, testing::ContainsRegex("h100-sxm +measured "));
   EXPECT_THAT(r.out, testing::ContainsRegex("h200-sxm +derived from h100-sxm "));
+  EXPECT_THAT(r.out, HasSubstr("  a100-sxm-80gb (vllm"));
+  EXPECT_THAT(r.out, HasSubstr("  a100-sxm-80gb_sglang (sglang"));
   EXPECT_THAT(r.out, testing::ContainsRegex("a6000 +derived from a100-sxm-80gb "));
   EXPECT_THAT(run({"catalog", "show", "h200-sxm"}).out, HasSubstr("Prices: h200-sxm, derived from h100-sxm"));
 }

@@ -62,12 +62,12 @@ TEST(Json, NineDigitsRound) {
 TEST(Csv, OneRowPerStepAndPhase) {
   EXPECT_EQ(csv_text(small_log()),
             "scenario,seed,step,step_seconds,pool,phase,start_seconds,seconds,exposed_seconds,prices\n"
-            "small,7,0,100,main,generate,0,60,60,derived from a100-sxm-80gb\n"
-            "small,7,0,100,main,update_actor,60,30,30,derived from a100-sxm-80gb\n"
-            "small,7,0,100,main,weight_sync,90,10,10,derived from a100-sxm-80gb\n"
-            "small,7,1,120,main,generate,100,80,80,derived from a100-sxm-80gb\n"
-            "small,7,1,120,main,update_actor,180,30,30,derived from a100-sxm-80gb\n"
-            "small,7,1,120,main,weight_sync,210,10,10,derived from a100-sxm-80gb\n");
+            "small,7,0,100,main,generate,0,60,60,derived from a100-sxm-80gb; own: collectives + pcie\n"
+            "small,7,0,100,main,update_actor,60,30,30,derived from a100-sxm-80gb; own: collectives + pcie\n"
+            "small,7,0,100,main,weight_sync,90,10,10,derived from a100-sxm-80gb; own: collectives + pcie\n"
+            "small,7,1,120,main,generate,100,80,80,derived from a100-sxm-80gb; own: collectives + pcie\n"
+            "small,7,1,120,main,update_actor,180,30,30,derived from a100-sxm-80gb; own: collectives + pcie\n"
+            "small,7,1,120,main,weight_sync,210,10,10,derived from a100-sxm-80gb; own: collectives + pcie\n");
 }
 
 TEST(Csv, WindowsOfOnePhaseAddUpAndNamesAreQuoted) {
@@ -77,10 +77,11 @@ TEST(Csv, WindowsOfOnePhaseAddUpAndNamesAreQuoted) {
   log.phases = {{0, 0, Phase::generate, seconds(1), seconds(2)},
                 {0, 0, Phase::sleep, seconds(2), seconds(3)},
                 {0, 0, Phase::generate, seconds(5), seconds(7.5)}};
-  EXPECT_EQ(csv_text(log),
-            "scenario,seed,step,step_seconds,pool,phase,start_seconds,seconds,exposed_seconds,prices\n"
-            "\"a, \"\"b\"\"\",7,0,,main,generate,1,3.5,3.5,derived from a100-sxm-80gb\n"
-            "\"a, \"\"b\"\"\",7,0,,main,sleep,2,1,1,derived from a100-sxm-80gb\n");
+  EXPECT_EQ(
+      csv_text(log),
+      "scenario,seed,step,step_seconds,pool,phase,start_seconds,seconds,exposed_seconds,prices\n"
+      "\"a, \"\"b\"\"\",7,0,,main,generate,1,3.5,3.5,derived from a100-sxm-80gb; own: collectives + pcie\n"
+      "\"a, \"\"b\"\"\",7,0,,main,sleep,2,1,1,derived from a100-sxm-80gb; own: collectives + pcie\n");
 }
 
 }  // namespace

@@ -69,8 +69,10 @@ EventLog small_log() {
   log.scenario = "small";
   log.seed = 7;
   log.notes = {"decode attention is priced by bytes over bandwidth"};
-  PriceNote const prices{
-      "h100-sxm", PriceBasis::derived, "a100-sxm-80gb", "engine 1.0", "2026-01-31", 0.0625, 0.25, "a table"};
+  PriceNote prices{"h100-sxm",   PriceBasis::derived, "a100-sxm-80gb",
+                   "engine 1.0", "2026-01-31",        0.0625,
+                   0.25,         "a table",           {}};
+  prices.own = {"mine", "h100-sxm", "nccl 1.0", "2026-02-01", {"collectives", "pcie"}};
   log.pools.push_back({"main", "hgx-h100", "h100-sxm", 4, TFLOPs(1000), TB_per_s(2), GiB(80), prices});
   log.rank_classes.push_back({"ranks 0-1", 0, 0, {0, 1}});
   log.rank_classes.push_back({"ranks 2-3", 0, 1, {2, 3}});
