@@ -53,6 +53,17 @@ double micros(Sample const& s) {
   return t ? t->value * 1e6 : -1;
 }
 
+TEST(SizeSeries, ACampaignIsTheSameFromAnotherFolder) {
+  EXPECT_TRUE(is_same_campaign("comm/nccl.csv; nccl 2.27.3", "comm/nccl.csv; nccl 2.27.3"));
+  EXPECT_TRUE(is_same_campaign("comm/nccl.csv; nccl 2.27.3", "data/comm/nccl.csv; nccl 2.27.3"));
+  EXPECT_TRUE(is_same_campaign("data/comm/nccl.csv; nccl 2.27.3", "nccl.csv; nccl 2.27.3"));
+  EXPECT_TRUE(is_same_campaign("nccl.csv", "comm/nccl.csv"));
+  EXPECT_FALSE(is_same_campaign("comm/nccl.csv; nccl 2.27.3", "comm/nccl.csv; nccl 2.29.2"));
+  EXPECT_FALSE(is_same_campaign("comm/nccl.csv; nccl 2.27.3", "comm/nccl.csv"));
+  EXPECT_FALSE(is_same_campaign("comm/nccl.csv", "other/nccl.csv"));
+  EXPECT_FALSE(is_same_campaign("comm/old_nccl.csv", "nccl.csv"));
+}
+
 TEST(CollectivePredictors, EachVariantHasItsOwnPrice) {
   // Ring LL of 8 H100: 6.6 + 14 x 0.6 = 15 us and 8 KiB over 141 x 8 / 14 GB/s, doubled.
   EXPECT_NEAR(micros(sample("all_reduce", 8192, 8)), 2 * (15 + 8192 / (141e3 * 8 / 14)), 0.01);

@@ -20,7 +20,7 @@ std::vector<Sample> products() {
   std::vector<Sample> all;
   for (double n = 1024; n <= 16384; n *= 2) {
     for (double k = 1024; k <= 16384; k *= 2) {
-      for (double m = 1024; m <= 8192; m *= 2) {
+      for (double m = 64; m <= 8192; m *= 2) {
         Sample s;
         s.gpu = gpu.name;
         s.operation = "gemm";
@@ -39,9 +39,9 @@ std::vector<Sample> products() {
 }
 
 std::map<std::string, std::vector<Predictor>> predictors_of(ProfileText const& text) {
-  Parsed<KernelTables> const tables = measured_tables_from(text);
+  Parsed<KernelTables> const tables = measured_tables_from({text});
   EXPECT_TRUE(tables.value) << tables.error;
-  return {{text.gpu, measured_predictors(*tables.value, text, *find_gpu(builtin_catalog(), text.gpu))}};
+  return {{text.gpu, measured_predictors(*tables.value, {text}, *find_gpu(builtin_catalog(), text.gpu))}};
 }
 
 Check const& check_named(CheckResult const& r, std::string const& version, SampleSplit split) {
@@ -103,11 +103,24 @@ TEST(FitProfile, AProfileOfEveryRowFailsTheCheck) {
   EXPECT_EQ(static_cast<int>(r.exposed.size()), held);
 }
 
+// One product says nothing of others: no table, and a note that tells why.
+TEST(FitProfile, AFewRowsAreNoTable) {
+  std::vector<Sample> const one = {products().front()};
+  ProfileText const text = fit_profile(*find_gpu(builtin_catalog(), "h200-sxm"), one, {false, "", ""});
+  EXPECT_TRUE(text.tables.empty());
+  EXPECT_TRUE(text.numbers.empty());
+  EXPECT_EQ(text.operations.at(0).operation, "gemm");
+  EXPECT_EQ(text.operations.at(0).basis, Basis::derived);
+  EXPECT_EQ(
+      text.operations.at(0).source,
+      "1 row is too few for a table: it needs 8 sizes of m that span a factor of 64, and 4 pairs (n, k)");
+}
+
 TEST(FitProfile, AnUnknownTableOrNumberIsAnError) {
   ProfileText text;
   text.gpu = "h100-sxm";
   text.tables = {{"gemmm bf16", ""}};
-  EXPECT_EQ(measured_tables_from(text).error, "table 'gemmm bf16': no such table");
+  EXPECT_EQ(measured_tables_from({text}).error, "table 'gemmm bf16': no such table");
   text.numbers = {{"speed", {1, "x"}}};
   EXPECT_EQ(profile_for(text, *find_gpu(builtin_catalog(), text.gpu)).error,
             "'speed' is no number of a profile");

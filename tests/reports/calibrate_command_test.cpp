@@ -37,6 +37,10 @@ TEST(CalibrateCommand, ChecksACardThatWasDerived) {
   EXPECT_NE(check({"--profile", "a100-sxm-80gb", "--as", "h200-sxm"}).out, built_in.out);
 }
 
+TEST(CalibrateCommand, FindsAProfileByItsName) {
+  EXPECT_EQ(check({"--profile", "a100-sxm-80gb_sglang", "--as", "h200-sxm"}).exit_code, 0);
+}
+
 TEST(CalibrateCommand, NamesACardThatIsNotInTheCatalog) {
   CommandRun const r = check({"--profile", "h100-sxm", "--as", "h300"});
   EXPECT_EQ(r.exit_code, 2);
