@@ -51,8 +51,7 @@ TEST(CustomAllReduce, NeverFallsWithBytes) {
 
 TEST(CustomAllReduce, Text) {
   std::string const text = to_text(two_counts());
-  EXPECT_EQ(text.substr(0, text.find('\n')),
-            "custom h100-sxm vllm_graph 2 450 10:4.00 20:16.00 # a table");
+  EXPECT_EQ(text.substr(0, text.find('\n')), "custom h100-sxm vllm_graph 2 450 10:4.00 20:16.00 # a table");
   auto const read = custom_all_reduce_from_text(text);
   ASSERT_TRUE(read.value) << read.error;
   EXPECT_EQ(to_text(*read.value), text);

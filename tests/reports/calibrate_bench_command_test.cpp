@@ -21,7 +21,10 @@ using testing::StartsWith;
 
 class CalibrateBench : public testing::Test {
  protected:
-  CalibrateBench() : folder_(fs::path(testing::TempDir()) / "rollcast_calibrate_bench_test") {
+  CalibrateBench()
+      : folder_(fs::path(testing::TempDir()) /
+                (std::string("calibrate_bench_") +
+                 testing::UnitTest::GetInstance()->current_test_info()->name())) {
     fs::remove_all(folder_);
     fs::create_directories(folder_);
   }

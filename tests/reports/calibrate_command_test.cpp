@@ -17,7 +17,8 @@ namespace {
 using testing::HasSubstr;
 
 CommandRun check(std::vector<std::string> words) {
-  std::filesystem::path const path = testing::TempDir() + "calibrate_command_samples.csv";
+  std::filesystem::path const path = testing::TempDir() + "samples_of_" +
+                                     testing::UnitTest::GetInstance()->current_test_info()->name() + ".csv";
   std::ofstream(path) << "# rollcast samples 1\n"
                          "# gpu: h200-sxm\n"
                          "operation,dtype,shape,seconds\n"
@@ -69,7 +70,9 @@ class OfFile : public testing::Test {
     return run_command(&add_calibrate_command, std::move(words));
   }
 
-  std::filesystem::path folder_ = testing::TempDir() + "calibrate_command_test";
+  // Of its own: tests run at the same time.
+  std::filesystem::path folder_ = testing::TempDir() + "calibrate_command_" +
+                                  testing::UnitTest::GetInstance()->current_test_info()->name();
 };
 
 TEST_F(OfFile, IsNeverOverwritten) {

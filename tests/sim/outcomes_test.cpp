@@ -78,7 +78,8 @@ TEST(Outcomes, GenerationTakesWhatTheEnginesPricesSay) {
       .kind = AlgorithmKind::grpo, .prompts = 8, .group_size = 1, .train_batch = 8, .adapter = {}};
   s.job.workload.response_tokens = {FixedLength{10}, 0, 10};
   StepPrices const p = rollout_step_prices(round_profile(), s.job.model, s.job.rollout, s.job.cluster);
-  double expected = (p.fixed + p.per_sequence).value + p.dense.at(100) + p.prefill.at(100 * 101 / 2);
+  double expected = (p.fixed + p.per_sequence).value + p.dense.at(100) +
+                    std::max(p.prefill.at(100 * 101 / 2), 100 * p.chunk_read);
   for (int context = 101; context <= 109; ++context) {
     expected += (p.fixed + p.per_sequence).value + p.dense.at(1) + decode_curve(p, 1).at(context);
   }
