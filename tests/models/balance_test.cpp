@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <functional>
 #include <numeric>
 #include <stdexcept>
@@ -187,17 +186,6 @@ TEST(Balance, EqualSizesHalveTheImbalanceOfALongTail) {
     dealt += static_cast<double>(largest(round_robin(loads, static_cast<std::size_t>(parts)))) / mean - 1;
   }
   EXPECT_LT(balanced, 0.5 * dealt);
-}
-
-// 131,072 sequences over 1,024 ranks; looking at every part for every sequence would take minutes.
-TEST(Balance, IsFast) {
-  Loads const loads = sequence_loads(random_lengths(131'072, 3), LoadKind::transformer);
-  for (PartSizes const sizes : {PartSizes::any, PartSizes::equal}) {
-    auto const start = std::chrono::steady_clock::now();
-    Parts const parts = balance(loads, 1024, sizes);
-    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
-    EXPECT_EQ(parts.size(), 1024U);
-  }
 }
 
 TEST(Balance, ZerosStandSomewhere) {
