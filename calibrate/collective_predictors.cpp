@@ -13,17 +13,6 @@ namespace {
 
 constexpr double kSameOctave = 1e-4;  // octaves are kept with four decimals
 
-std::optional<ClusterSpec> cluster_of(Gpu const& gpu, Sample const& s, int nodes) {
-  Catalog const& catalog = builtin_catalog();
-  for (Node const& n : catalog.nodes) {
-    if (n.gpu.name != gpu.name) continue;
-    Fabric const* fabric = find_fabric(catalog, s.fabric.empty() ? n.fabric : s.fabric);
-    if (fabric == nullptr) return std::nullopt;
-    return ClusterSpec{n, nodes, *fabric};
-  }
-  return std::nullopt;
-}
-
 // A table that names NVLS was measured where NCCL takes it by itself.
 bool is_nccl(Sample const& s) {
   return s.variant.empty() || s.variant == "nccl" || s.variant == "nccl in place" || s.variant == "nccl NVLS";

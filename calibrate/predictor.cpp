@@ -82,26 +82,11 @@ std::optional<Seconds> pass(Profile const& p, Sample const& s) {
   return moved ? std::optional<Seconds>(memory_time(p, *moved)) : std::nullopt;
 }
 
-// The first node of the catalog with this GPU.
-std::optional<ClusterSpec> cluster_of(Profile const& p, Sample const& s) {
-  for (Node const& n : builtin_catalog().nodes) {
-    if (n.gpu.name != p.gpu.name) continue;
-    ClusterSpec c;
-    c.node = n;
-    c.nodes = static_cast<int>(s.shape[2]);
-    Fabric const* fabric = find_fabric(builtin_catalog(), s.fabric.empty() ? n.fabric : s.fabric);
-    if (fabric == nullptr) return std::nullopt;
-    c.fabric = *fabric;
-    if (!s.fabric.empty()) c.node.nic = fabric->nic;
-    return c;
-  }
-  return std::nullopt;
-}
-
 std::optional<Seconds> collective(Profile const& p, Sample const& s, CollectiveKind kind) {
   bool const unknown_fabric = s.shape[2] > 1 && s.fabric.empty();
-  auto const cluster = cluster_of(p, s);
+  auto cluster = cluster_of(p.gpu, s, static_cast<int>(s.shape[2]));
   if (unknown_fabric || !cluster) return std::nullopt;
+  if (!s.fabric.empty()) cluster->node.nic = cluster->fabric.nic;
   Group const group{static_cast<int>(s.shape[1]), static_cast<int>(s.shape[2]), 1};
   CollectivePrice price = collective_price(p, *cluster, kind, group, Bytes(s.shape[0]));
   if (s.variant.starts_with("vllm") || s.variant.starts_with("sglang")) {
@@ -132,6 +117,17 @@ std::optional<Bytes> bytes_of_pass(std::string const& variant, double elements) 
   if (name.ends_with(kSustained)) name.remove_suffix(kSustained.size());
   auto const kind = pass_kind_of(name);
   return kind ? std::optional<Bytes>(bytes(elements * bytes_per_element(*kind))) : std::nullopt;
+}
+
+std::optional<ClusterSpec> cluster_of(Gpu const& gpu, Sample const& s, int nodes) {
+  Catalog const& catalog = builtin_catalog();
+  for (Node const& n : catalog.nodes) {
+    if (n.gpu.name != gpu.name) continue;
+    Fabric const* fabric = find_fabric(catalog, s.fabric.empty() ? n.fabric : s.fabric);
+    if (fabric == nullptr) return std::nullopt;
+    return ClusterSpec{n, nodes, *fabric};
+  }
+  return std::nullopt;
 }
 
 double window_of(std::string const& variant) {

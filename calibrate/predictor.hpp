@@ -40,6 +40,10 @@ std::vector<Predictor> datasheet_predictors(Profile const& p);
 // run too. nullopt for another variant.
 std::optional<Bytes> bytes_of_pass(std::string const& variant, double elements);
 
+// `nodes` of the first node of the catalog with this GPU, on the sample's fabric (without one the node's
+// own); nullopt: the catalog lacks one of them.
+std::optional<ClusterSpec> cluster_of(Gpu const& gpu, Sample const& s, int nodes);
+
 // Tokens of the sliding window that the variant names; infinity without one.
 double window_of(std::string const& variant);
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "models/quantile.hpp"
+
 namespace rollcast {
 namespace {
 
@@ -30,10 +32,7 @@ bool is_same_campaign(std::string_view a, std::string_view b) {
 
 double quantile(std::vector<double> v, double q) {
   std::sort(v.begin(), v.end());
-  double const x = q * static_cast<double>(v.size() - 1);
-  auto const i = static_cast<std::size_t>(x);
-  if (i + 1 >= v.size()) return v.back();
-  return v[i] + (v[i + 1] - v[i]) * (x - static_cast<double>(i));
+  return interpolated_quantile(v, q);
 }
 
 std::vector<double> sizes_of(SizeRows const& rows) {

@@ -40,14 +40,18 @@ struct Limits {
 
 Limits limits_of(Gpu const& gpu, GemmKind kind, double m, double n, double k) {
   double const element = kind == GemmKind::bf16 ? 2 : 1;
-  FlopsPerSecond const peak = kind != GemmKind::bf16 && gpu.fp8.value > 0 ? gpu.fp8 : gpu.bf16;
-  return {Flops(2 * m * n * k) / peak, bytes(element * (m * k + n * k) + 2 * m * n) / gpu.memory_bandwidth};
+  return {Flops(2 * m * n * k) / matrix_peak(gpu, kind),
+          bytes(element * (m * k + n * k) + 2 * m * n) / gpu.memory_bandwidth};
 }
 
 constexpr double kRidge = 1.5;
 double cubed(double v) { return v * v * v; }
 
 }  // namespace
+
+FlopsPerSecond matrix_peak(Gpu const& gpu, GemmKind kind) {
+  return kind != GemmKind::bf16 && gpu.fp8.value > 0 ? gpu.fp8 : gpu.bf16;
+}
 
 Seconds gemm_roofline(Gpu const& gpu, GemmKind kind, double m, double n, double k) {
   Limits const l = limits_of(gpu, kind, m, n, k);

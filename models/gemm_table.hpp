@@ -34,8 +34,11 @@ enum class GemmKind { bf16, fp8, fp8_block };  // fp8_block: scales per 1 x 128 
 std::string_view name_of(GemmKind kind);
 std::optional<GemmKind> gemm_kind_of(std::string_view dtype);
 
+// Data-sheet matrix rate. A card without fp8 computes at its bf16 rate.
+FlopsPerSecond matrix_peak(Gpu const& gpu, GemmKind kind);
+
 // y[m,n] = x[m,k] W[n,k]^T at the data sheet: max(2mnk / peak, bytes / bandwidth). Operands have 2 bytes an
-// element (1 in fp8), the result 2. A card without fp8 computes at its bf16 rate.
+// element (1 in fp8), the result 2.
 Seconds gemm_roofline(Gpu const& gpu, GemmKind kind, double m, double n, double k);
 
 // gemm_roofline with a rounded ridge, (bytes^3 + (1.5 x FLOPs)^3)^(1/3) of the same two times: near the ridge

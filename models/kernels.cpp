@@ -64,15 +64,17 @@ void add_stand_ins(KernelTables& tables, Gpu const& gpu) {
 Kernels::Kernels(KernelTables tables, Gpu const& gpu) : tables_(std::move(tables)), gpu_(gpu) {
   add_attention_stand_ins(tables_);
   add_stand_ins(tables_, gpu_);
-  for (GemmTable const& t : tables_.gemm) {
-    GemmPrices& prices = gemm_[static_cast<std::size_t>(t.kind)];
-    if (prices.empty()) prices = GemmPrices(t, card_of(t, gpu_), gpu_);
-  }
 }
 
 GemmPrices const* Kernels::gemm(GemmKind kind) const {
   if (gpu_.fp8.value <= 0) kind = GemmKind::bf16;
-  GemmPrices const& prices = gemm_[static_cast<std::size_t>(kind)];
+  auto const index = static_cast<std::size_t>(kind);
+  GemmPrices& prices = gemm_[index];
+  std::call_once(made_[index], [&] {
+    auto const table = std::find_if(tables_.gemm.begin(), tables_.gemm.end(),
+                                    [&](GemmTable const& t) { return t.kind == kind; });
+    if (table != tables_.gemm.end()) prices = GemmPrices(*table, card_of(*table, gpu_), gpu_);
+  });
   return prices.empty() ? nullptr : &prices;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -64,7 +65,9 @@ class Kernels {
  private:
   KernelTables tables_;
   Gpu gpu_;
-  std::array<GemmPrices, 3> gemm_;  // by kind
+  // By kind, each made when it is first asked for: a grid takes milliseconds, a run needs one.
+  mutable std::array<std::once_flag, 3> made_;
+  mutable std::array<GemmPrices, 3> gemm_;
 };
 
 }  // namespace rollcast

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "models/random.hpp"
+#include "models/sustained_clock.hpp"
 
 namespace rollcast {
 namespace {
@@ -15,8 +16,6 @@ constexpr double kElement = 2;  // activations are bf16
 // up, activation, down. A mixture adds router, top-k, two permutations and the shared experts.
 constexpr int kDenseKernels = 14;
 constexpr int kMoeKernels = 22;
-
-GemmKind kind_of(DType dtype) { return dtype == DType::fp8 ? GemmKind::fp8 : GemmKind::bf16; }
 
 Matmul cut_matmul(Architecture const& a, Tensor const& t, Cut cut) {
   Matmul m;
@@ -224,7 +223,7 @@ LayerProducts layer_products(Profile const& p, LayerShape const& s, DType dtype,
   LayerProducts products;
   products.matmuls = fuse ? fused(s.matmuls) : s.matmuls;
   if (!s.experts || !p.kernels) return products;
-  products.experts = p.kernels->moe(kind_of(dtype), *s.experts);
+  products.experts = p.kernels->moe(gemm_kind_of(dtype), *s.experts);
   if (!products.experts) return products;
   products.expert_shape = *s.experts;
   products.expert_ranks = s.expert_ranks;
@@ -239,16 +238,15 @@ Seconds experts_time(Profile const& p, LayerProducts const& products, double tok
                      double clock) {
   if (!products.experts || tokens <= 0) return Seconds(0);
   MoeShape const& s = products.expert_shape;
-  GemmKind const kind = kind_of(dtype);
+  GemmKind const kind = gemm_kind_of(dtype);
   bool const sent = products.expert_ranks > 1;  // of a trainer: only what arrives is worked on
   double const routed = sent ? tokens : tokens * products.arrivals;
   Seconds burst = products.experts->at(routed) * (dtype == DType::fp32 ? 2 : 1);
   if (sent)
     burst *= held_experts(p.gpu, s, products.expert_ranks, tokens) / held_experts(p.gpu, s, 1, tokens);
   Flops const work(6 * routed * s.top_k / s.ep * s.hidden * s.intermediate / s.tp);
-  Seconds const compute = work / (dtype == DType::fp8 && p.gpu.fp8.value > 0 ? p.gpu.fp8 : p.gpu.bf16);
-  double const share = std::min(1.0, compute / moe_roofline(p.gpu, kind, s, routed));
-  return burst * (1 + (1 / clock - 1) * share);
+  Seconds const compute = work / matrix_peak(p.gpu, kind);
+  return sustained_time(burst, std::min(1.0, compute / moe_roofline(p.gpu, kind, s, routed)), clock);
 }
 
 Seconds products_time(Profile const& p, LayerProducts const& products, double tokens, DType dtype,

@@ -158,14 +158,13 @@ struct Limits {
 
 Limits limits_of(Gpu const& gpu, GemmKind kind, MoeShape const& s, double tokens) {
   double const element = kind == GemmKind::bf16 ? 2 : 1;
-  FlopsPerSecond const peak = kind != GemmKind::bf16 && gpu.fp8.value > 0 ? gpu.fp8 : gpu.bf16;
   double const arrivals = tokens * s.top_k / s.ep;
   double const width = s.intermediate / s.tp;
   double const missed =
       s.top_k < s.experts ? portable_exp(tokens * portable_log(1 - s.top_k / s.experts)) : 0;
   double const weights = 3 * s.hidden * width * (1 - missed) * s.experts / s.ep;
   double const activations = arrivals * (2 * s.hidden + 3 * width) + 2 * tokens * s.hidden;
-  return {Flops(6 * arrivals * s.hidden * width) / peak,
+  return {Flops(6 * arrivals * s.hidden * width) / matrix_peak(gpu, kind),
           bytes(element * weights + 2 * activations) / gpu.memory_bandwidth};
 }
 

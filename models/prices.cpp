@@ -75,6 +75,8 @@ BytesPerSecond nics_of_group(Profile const& p, ClusterSpec const& c, Group g, in
 
 }  // namespace
 
+GemmKind gemm_kind_of(DType dtype) { return dtype == DType::fp8 ? GemmKind::fp8 : GemmKind::bf16; }
+
 FlopsPerSecond matmul_rate(Profile const& p, DType dtype) {
   FlopsPerSecond const bf16 = p.gpu.bf16 * p.gemm_bf16.value;
   if (dtype == DType::fp8 && p.gpu.fp8.value > 0) return p.gpu.fp8 * p.gemm_fp8.value;
@@ -86,7 +88,7 @@ BytesPerSecond matmul_bandwidth(Profile const& p) { return p.gpu.memory_bandwidt
 Seconds gemm_time(Profile const& p, double m, double n, double k, DType dtype, double clock) {
   Flops const work(2 * m * n * k);
   Bytes const moved = size_of(dtype) * (m * k + n * k + m * n);
-  GemmKind const kind = dtype == DType::fp8 ? GemmKind::fp8 : GemmKind::bf16;
+  GemmKind const kind = gemm_kind_of(dtype);
   if (GemmPrices const* measured = p.kernels ? p.kernels->gemm(kind) : nullptr) {
     double const halves = dtype == DType::fp32 ? 2 : 1;
     return sustained_time(measured->at(m, n, k), p.gpu, kind, m, n, k, clock) * halves;

@@ -6,10 +6,14 @@
 #include <string_view>
 
 #include "models/architecture.hpp"
+#include "models/gemm_table.hpp"
 #include "models/job.hpp"
 #include "models/profile.hpp"
 
 namespace rollcast {
+
+// fp8: scaled per tensor. fp32 has no table of its own (twice bf16).
+GemmKind gemm_kind_of(DType dtype);
 
 // Achieved rates. A card without fp8 units runs fp8 products at the bf16 rate, fp32 ones (TF32) at half of
 // it.

@@ -42,6 +42,30 @@ FlopsPerSecond attention_rate(Profile const& p) { return p.gpu.bf16 * p.attentio
 // Quantized checkpoints keep lm_head in bf16.
 DType head_dtype(EngineOptions const& e) { return e.weights == DType::fp8 ? DType::bf16 : e.weights; }
 
+// A layer and lm_head, ready to be priced for any number of tokens.
+struct Products {
+  struct Layer {
+    LayerShape shape;
+    int example = 0;
+    int count = 0;
+    LayerProducts products;
+  };
+  std::vector<Layer> layers;
+  std::vector<Matmul> head;
+};
+
+Products products_of(Profile const& p, Architecture const& a, EngineOptions const& e) {
+  Products products;
+  bool const fuse = e.kind != EngineKind::hf;
+  for (LayerKind const& kind : layer_kinds(a, 0, a.layers)) {
+    LayerShape shape = layer_shape(a, kind.example, cut_of(e));
+    LayerProducts layer = layer_products(p, shape, e.weights, fuse);
+    products.layers.push_back({std::move(shape), kind.example, kind.count, std::move(layer)});
+  }
+  products.head = lm_head_matmuls(a, e.parallel.tp);
+  return products;
+}
+
 // Attention of the layers of one kind; prices where they were measured.
 struct LayerAttention {
   int example = 0;
@@ -50,12 +74,12 @@ struct LayerAttention {
   Seconds shortest;  // without prices: the shortest kernel that was measured of others, on top
 };
 
-std::vector<LayerAttention> attention_of(Profile const& p, Architecture const& a, EngineOptions const& e,
+std::vector<LayerAttention> attention_of(Profile const& p, Products const& products, EngineOptions const& e,
                                          AttentionKind kind) {
   std::vector<LayerAttention> list;
-  for (LayerKind const& k : layer_kinds(a, 0, a.layers)) {
-    LayerAttention layer{k.example, k.count, std::nullopt, Seconds(0)};
-    auto const heads = layer_shape(a, k.example, cut_of(e)).heads;
+  for (Products::Layer const& l : products.layers) {
+    LayerAttention layer{l.example, l.count, std::nullopt, Seconds(0)};
+    auto const& heads = l.shape.heads;
     if (heads && p.kernels) layer.prices = p.kernels->attention(kind, size_of(e.kv_cache).value, 0, *heads);
     if (!layer.prices && p.kernels) layer.shortest = p.kernels->shortest_attention(kind);
     list.push_back(std::move(layer));
@@ -120,30 +144,6 @@ Curve prefill_curve(std::vector<LayerAttention> const& layers, Profile const& p,
     curve.y.push_back(prompt_attention(layers, p, a, e, length).value);
     if (length >= longest) return curve;
   }
-}
-
-// A layer and lm_head, ready to be priced for any number of tokens.
-struct Products {
-  struct Layer {
-    LayerShape shape;
-    int example = 0;
-    int count = 0;
-    LayerProducts products;
-  };
-  std::vector<Layer> layers;
-  std::vector<Matmul> head;
-};
-
-Products products_of(Profile const& p, Architecture const& a, EngineOptions const& e) {
-  Products products;
-  bool const fuse = e.kind != EngineKind::hf;
-  for (LayerKind const& kind : layer_kinds(a, 0, a.layers)) {
-    LayerShape shape = layer_shape(a, kind.example, cut_of(e));
-    LayerProducts layer = layer_products(p, shape, e.weights, fuse);
-    products.layers.push_back({std::move(shape), kind.example, kind.count, std::move(layer)});
-  }
-  products.head = lm_head_matmuls(a, e.parallel.tp);
-  return products;
 }
 
 Seconds dense_time_of(Products const& products, Profile const& p, Architecture const& a,
@@ -246,7 +246,8 @@ Seconds dense_time(Profile const& p, Architecture const& a, EngineOptions const&
 
 Seconds decode_attention_time(Profile const& p, Architecture const& a, EngineOptions const& e, double batch,
                               double context) {
-  return decode_time_of(attention_of(p, a, e, AttentionKind::decode), p, a, e, batch, context);
+  return decode_time_of(attention_of(p, products_of(p, a, e), e, AttentionKind::decode), p, a, e, batch,
+                        context);
 }
 
 StepPrices rollout_step_prices(Profile const& p, Architecture const& a, EngineOptions const& e,
@@ -279,7 +280,7 @@ StepPrices rollout_step_prices(Profile const& p, CollectivePrices& collectives, 
 
   double const batch = std::max(2, e.max_num_seqs);
   double const context = std::max({2, e.max_model_len, a.max_context});
-  std::vector<LayerAttention> const decode = attention_of(p, a, e, AttentionKind::decode);
+  std::vector<LayerAttention> const decode = attention_of(p, products, e, AttentionKind::decode);
   prices.batch_knots = knots_of(decode, &AttentionPrices::batch_knots, 1, batch);
   prices.context_knots = knots_of(decode, &AttentionPrices::length_knots, 0, context);
   for (double const b : prices.batch_knots) {
@@ -289,12 +290,12 @@ StepPrices rollout_step_prices(Profile const& p, CollectivePrices& collectives, 
     }
     prices.decode_attention.push_back(row);
   }
-  for (LayerKind const& kind : layer_kinds(a, 0, a.layers)) {
+  for (LayerAttention const& layer : decode) {
     Seconds const read =
-        position_work(a, e, kind.example).kv / (p.gpu.memory_bandwidth * p.decode_attention.value);
-    prices.chunk_read += (read * kind.count).value;
+        position_work(a, e, layer.example).kv / (p.gpu.memory_bandwidth * p.decode_attention.value);
+    prices.chunk_read += (read * layer.count).value;
   }
-  prices.prefill = prefill_curve(attention_of(p, a, e, AttentionKind::prefill), p, a, e, context);
+  prices.prefill = prefill_curve(attention_of(p, products, e, AttentionKind::prefill), p, a, e, context);
   return prices;
 }
 

@@ -6,9 +6,12 @@
 
 namespace rollcast {
 
-// burst x (1 + (1 / clock - 1) x share), share = 2mnk / peak over gemm_roofline: a product that computes is
-// slowed by the whole of it, one that waits for the memory by as little as it computes, since the memory has
-// its own clock. clock > 0, of the burst one.
+// burst x (1 + (1 / clock - 1) x share), share: of the kernel's roofline that is computing. Slowed by the
+// whole of it is what computes, by as little as it computes what waits for the memory, which has its own
+// clock. clock > 0, of the burst one.
+Seconds sustained_time(Seconds burst, double share, double clock);
+
+// Of a product: share = 2mnk / matrix_peak over gemm_roofline.
 Seconds sustained_time(Seconds burst, Gpu const& gpu, GemmKind kind, double m, double n, double k,
                        double clock);
 

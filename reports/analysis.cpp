@@ -5,6 +5,7 @@
 #include <set>
 #include <string_view>
 
+#include "models/quantile.hpp"
 #include "reports/critical_path.hpp"
 #include "reports/memory_peaks.hpp"
 #include "reports/phase_windows.hpp"
@@ -33,13 +34,6 @@ Horizon horizon_of(EventLog const& log) {
   return h;
 }
 
-Seconds quantile(std::vector<Seconds> const& sorted, double q) {
-  double const at = q * static_cast<double>(sorted.size() - 1);
-  auto const low = static_cast<std::size_t>(std::floor(at));
-  std::size_t const high = std::min(low + 1, sorted.size() - 1);
-  return sorted[low] + (sorted[high] - sorted[low]) * (at - static_cast<double>(low));
-}
-
 StepTimes step_times(EventLog const& log) {
   StepTimes t;
   t.steps = static_cast<int>(log.steps.size());
@@ -51,9 +45,9 @@ StepTimes step_times(EventLog const& log) {
   }
   t.mean /= t.steps;
   std::sort(sorted.begin(), sorted.end());
-  t.p10 = quantile(sorted, 0.1);
-  t.p50 = quantile(sorted, 0.5);
-  t.p90 = quantile(sorted, 0.9);
+  t.p10 = interpolated_quantile(sorted, 0.1);
+  t.p50 = interpolated_quantile(sorted, 0.5);
+  t.p90 = interpolated_quantile(sorted, 0.9);
   return t;
 }
 

@@ -27,11 +27,8 @@ std::vector<std::string> const& fitted_cases() {
 Profile with_case_left_out(Profile p, std::string const& id) {
   if (!std::binary_search(fitted_cases().begin(), fitted_cases().end(), id))
     throw std::logic_error(id + " is not fitted on");
-  std::vector<GenerationPhase> phases;
-  for (GenerationCase const& c : generation_cases()) {
-    if (c.id != id && c.id != kNeverFitted) phases.emplace_back(c);
-  }
-  EngineOverhead const fit = fit_generation(phases, {});
+  std::vector<GenerationPhase> const phases(generation_cases().begin(), generation_cases().end());
+  EngineOverhead const fit = fit_generation(phases, {id, kNeverFitted});
   for (EngineOverhead& o : p.engines) {
     if (o.engine != EngineKind::vllm && o.engine != EngineKind::sglang) continue;
     o.step = fit.step;

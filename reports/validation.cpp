@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "models/quantile.hpp"
+
 namespace rollcast {
 namespace {
 
@@ -50,12 +52,6 @@ std::optional<ValidationPair> pair_of(ValidationCase const& a, ValidationCase co
   return pair;
 }
 
-double median(std::vector<double> sorted) {
-  std::sort(sorted.begin(), sorted.end());
-  std::size_t const half = sorted.size() / 2;
-  return sorted.size() % 2 == 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
-}
-
 ErrorSummary summary(std::vector<ValidationCase> const& cases, std::string_view kind, bool grade_a) {
   ErrorSummary s{std::string(kind), grade_a, 0, 0, {}, {}, {}};
   std::vector<double> sizes;
@@ -76,7 +72,8 @@ ErrorSummary summary(std::vector<ValidationCase> const& cases, std::string_view 
     }
   }
   s.forecasts = static_cast<int>(sizes.size());
-  if (!sizes.empty()) s.median = median(std::move(sizes));
+  std::sort(sizes.begin(), sizes.end());
+  if (!sizes.empty()) s.median = interpolated_quantile(sizes, 0.5);
   return s;
 }
 

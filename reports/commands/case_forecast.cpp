@@ -18,8 +18,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr double kShareOfFreeMemory = 0.8;
-
 // By the names of the `measured:` block; without a forecast, why.
 struct Figures {
   std::map<std::string, double> values;

@@ -23,4 +23,7 @@ Bytes estimate_memory(Job const& job, int steps);
 // Memory that programs can still take: MemAvailable of /proc/meminfo. Nothing where that cannot be read.
 std::optional<Bytes> free_memory();
 
+// What a forecast may take of it, unless the user says otherwise.
+inline constexpr double kShareOfFreeMemory = 0.8;
+
 }  // namespace rollcast

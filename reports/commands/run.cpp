@@ -21,7 +21,6 @@ namespace rollcast {
 namespace {
 
 constexpr int kMostSteps = 100'000;
-constexpr double kShareOfFreeMemory = 0.8;
 
 struct Arguments {
   ScenarioArguments scenario;
