@@ -23,6 +23,7 @@
 #include "calibrate/fit_moe.hpp"
 #include "calibrate/fit_numbers.hpp"
 #include "calibrate/fit_passes.hpp"
+#include "calibrate/measured_predictors.hpp"
 #include "calibrate/measured_profile.hpp"
 #include "calibrate/operation_notes.hpp"
 #include "calibrate/plausible_time.hpp"

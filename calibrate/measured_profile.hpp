@@ -1,4 +1,4 @@
-// The tables that a profile's text carries, and what they say of measured points.
+// The tables that a profile's text carries.
 //
 // Names: "gemm <kind>", "attention_decode <dtype>[ window N]", "attention_prefill <dtype>[ window N]",
 // "moe <kind> <distribution>", "passes", "collectives", "engines". Each text is what to_text of that table
@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/predictor.hpp"
 #include "calibrate/profile_text.hpp"
 #include "models/kernels.hpp"
 
@@ -20,14 +19,6 @@ using ProfileTexts = std::vector<ProfileText>;
 // Each table with the card it was measured on. An unknown name or a text that cannot be read is an error that
 // names the table.
 Parsed<KernelTables> measured_tables_from(ProfileTexts const& texts);
-
-// One for each table; no price for other types, windows, distributions. A knot: a cell of the table,
-// of a sample of the software that the table was fitted to (others measured the shape, but not that row;
-// where no note of the texts tells the software, of any); of the collectives a size of a series that was
-// fitted to the sample's own source. Tables of another card than `gpu` are carried over; nothing of `gpu` is
-// a knot of theirs.
-std::vector<Predictor> measured_predictors(KernelTables const& tables, ProfileTexts const& texts,
-                                           Gpu const& gpu);
 
 // What prices of `gpu` from this text stand on. measured: the card of the text with its rates of the catalog;
 // else derived. The error of a measured profile is that of the kernels' held-out rows, each operation with

@@ -7,6 +7,7 @@
 
 #include "calibrate/datasheet.hpp"
 #include "calibrate/layers.hpp"
+#include "calibrate/measured_predictors.hpp"
 #include "calibrate/measured_profile.hpp"
 #include "calibrate/profiles.hpp"
 #include "calibrate/served.hpp"

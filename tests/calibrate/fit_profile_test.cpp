@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "calibrate/check.hpp"
+#include "calibrate/measured_predictors.hpp"
 #include "calibrate/measured_profile.hpp"
 #include "models/catalog/catalog.hpp"
 
