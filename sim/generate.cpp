@@ -31,10 +31,10 @@ std::vector<EnginePoint> thinned(std::vector<EnginePoint> const& curve) {
   return out;
 }
 
-void record_curve(RunState& run, int rank_class, RolloutEngine const& engine) {
+void record_curve(PhaseRecorder const& recorder, int rank_class, RolloutEngine const& engine) {
   for (EnginePoint const& point : thinned(engine.curve())) {
     auto const add = [&](CounterKind kind, double value) {
-      run.recorder.counter({.rank_class = rank_class, .kind = kind, .time = point.time, .value = value});
+      recorder.counter({.rank_class = rank_class, .kind = kind, .time = point.time, .value = value});
     };
     add(CounterKind::running, point.running);
     add(CounterKind::waiting, point.waiting);
@@ -44,41 +44,45 @@ void record_curve(RunState& run, int rank_class, RolloutEngine const& engine) {
 
 }  // namespace
 
-void generate(RunState& run) {
-  Seconds const start = run.engine.now();
-  auto const shares = shard(run.samples, static_cast<int>(run.placement.classes_of_engine.size()));
-  EngineOverhead const* const overhead = find_overhead(run.profile.engines, run.job.rollout.kind);
-  Seconds const least_step = overhead != nullptr ? least_prefill_step(*overhead, run.job.model) : Seconds(0);
+void generate(PhaseRun& p) {
+  RolloutPool const& rollout = *p.run.rollout;
+  Seconds const start = p.run.engine.now();
+  auto const shares = shard(p.batch.samples, rollout.engines());
+  auto const& classes_of_engine = p.pool.placement.classes_of_engine;
+  p.batch.engine_of.assign(p.batch.samples.size(), 0);
   std::vector<Seconds> ends;
   Seconds last = start;
   for (std::size_t e = 0; e < shares.size(); ++e) {
-    RolloutEngine engine(run.job.rollout, run.kv_blocks, run.step_prices, least_step);
+    RolloutEngine engine(rollout.job.rollout, rollout.kv_blocks, rollout.prices, rollout.least_prefill_step);
     engine.submit(requests_of(shares[e]), start);
+    for (Sample const& s : shares[e])
+      p.batch.engine_of[static_cast<std::size_t>(s.id)] = static_cast<int>(e);
     std::vector<Completion> completions;
     Seconds const end = shares[e].empty() ? start : engine.run_to_end(completions);
     EngineCounters const& c = engine.counters();
-    run.log.steps.back().preemptions += c.preemptions;
+    p.batch.preemptions += c.preemptions;
     // A step computes the first token of a sequence in its prefill, so dense tokens are prefill plus the
     // rest.
     double const tokens =
         static_cast<double>(c.prefill_tokens + c.generated_tokens) - static_cast<double>(shares[e].size());
-    RolloutWork const work = rollout_work(run.job.model, run.job.rollout, tokens, c.decode_context_sum,
-                                          static_cast<double>(c.steps));
-    for (int rank_class : run.placement.classes_of_engine[e]) {
-      run.recorder.span(rank_class, Stream::compute, Activity::compute, "generate", start, end, work.flops,
-                        work.hbm);
+    RolloutWork const work = rollout_work(rollout.job.model, rollout.job.rollout, tokens,
+                                          c.decode_context_sum, static_cast<double>(c.steps));
+    for (int rank_class : classes_of_engine[e]) {
+      p.recorder.span(rank_class, Stream::compute, Activity::compute, "generate", start, end, work.flops,
+                      work.hbm);
     }
-    record_curve(run, run.placement.classes_of_engine[e].front(), engine);
+    record_curve(p.recorder, classes_of_engine[e].front(), engine);
     ends.push_back(end);
     last = max(last, end);
   }
   for (std::size_t e = 0; e < ends.size(); ++e) {
-    for (int rank_class : run.placement.classes_of_engine[e]) {
-      run.recorder.span(rank_class, Stream::compute, Activity::rollout_tail, "other engines still generate",
-                        ends[e], last);
+    for (int rank_class : classes_of_engine[e]) {
+      p.recorder.span(rank_class, Stream::compute, Activity::rollout_tail, "other engines still generate",
+                      ends[e], last);
     }
   }
-  run.engine.delay(last - start);
+  p.run.engine.delay(last - start);
+  p.batch.generated = last;
 }
 
 }  // namespace rollcast

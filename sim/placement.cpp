@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <tuple>
+
+#include "models/pools.hpp"
 
 namespace rollcast {
 namespace {
@@ -18,31 +21,43 @@ std::string class_name(std::vector<int> const& ranks) {
 
 }  // namespace
 
-Placement colocated_placement(Job const& job) {
+Placement place(Job const& job, int first_class) {
   Parallel const& train = job.train.parallel;
+  bool const trains = holds_models(job);
+  bool const rolls = has_rollout(job.algorithm) && runs_here(job, Role::rollout);
   int const within_stage = train.tp * train.cp;
-  int const replicas = data_parallel(job);
+  int const replicas = trains ? data_parallel(job) : 1;
   int const engine_size = job.rollout.parallel.ranks_per_replica();
   Placement p;
-  p.classes_of_engine.resize(static_cast<std::size_t>(rollout_engines(job)));
-  p.classes_of_stage.assign(static_cast<std::size_t>(replicas),
-                            std::vector<std::vector<int>>(static_cast<std::size_t>(train.pp)));
+  p.first_class = first_class;
+  if (rolls) p.classes_of_engine.resize(static_cast<std::size_t>(rollout_engines(job)));
+  if (trains)
+    p.classes_of_stage.assign(static_cast<std::size_t>(replicas),
+                              std::vector<std::vector<int>>(static_cast<std::size_t>(train.pp)));
   std::map<std::tuple<int, int, int>, int> known;
   for (int rank = 0; rank < job.cluster.gpus(); ++rank) {
-    int const replica = rank / within_stage % replicas;
-    int const stage = rank / within_stage / replicas;
-    int const engine = rank / engine_size;
+    int const replica = trains ? rank / within_stage % replicas : 0;
+    int const stage = trains ? rank / within_stage / replicas : 0;
+    int const engine = rolls ? rank / engine_size : 0;
     auto const [at, is_new] = known.try_emplace({stage, replica, engine}, static_cast<int>(p.classes.size()));
     if (is_new) {
-      p.classes.push_back({.name = {}, .pool = 0, .node = rank / job.cluster.node.gpus, .ranks = {}});
+      int const number = first_class + at->second;
+      p.classes.push_back({.name = {},
+                           .pool = std::max(0, job.only_pool),
+                           .node = rank / job.cluster.node.gpus,
+                           .ranks = {}});
       p.places.push_back({stage, replica, engine});
-      p.classes_of_engine[static_cast<std::size_t>(engine)].push_back(at->second);
-      p.classes_of_stage[static_cast<std::size_t>(replica)][static_cast<std::size_t>(stage)].push_back(
-          at->second);
+      if (rolls) p.classes_of_engine[static_cast<std::size_t>(engine)].push_back(number);
+      if (trains)
+        p.classes_of_stage[static_cast<std::size_t>(replica)][static_cast<std::size_t>(stage)].push_back(
+            number);
     }
     p.classes[static_cast<std::size_t>(at->second)].ranks.push_back(rank);
   }
-  for (RankClassInfo& c : p.classes) c.name = class_name(c.ranks);
+  for (RankClassInfo& c : p.classes) {
+    c.name = class_name(c.ranks);
+    if (job.pools.size() > 1) c.name = job.pools[static_cast<std::size_t>(c.pool)].name + " " + c.name;
+  }
   return p;
 }
 

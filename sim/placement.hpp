@@ -1,8 +1,7 @@
 // Who runs where: the place of every rank in trainer and rollout engines, and the rank classes that follow.
 //
 // Rank order is Megatron's default tp-cp-dp-pp: tensor-parallel neighbours are adjacent, pipeline stages
-// outermost. Rollout engines take consecutive ranks. Colocated: trainer and engines share all ranks of the
-// one pool.
+// outermost. Rollout engines take consecutive ranks. A pool holds models, engines or both on all its ranks.
 #pragma once
 
 #include <vector>
@@ -20,14 +19,22 @@ struct ClassPlace {
 };
 
 struct Placement {
+  int first_class = 0;  // number of classes.front() among those of all pools
   std::vector<RankClassInfo> classes;
   std::vector<ClassPlace> places;                   // of each class
-  std::vector<std::vector<int>> classes_of_engine;  // class indices
-  // classes_of_stage[replica][stage]: class indices; the first one stands for the stage's times.
+  std::vector<std::vector<int>> classes_of_engine;  // class numbers; empty where no engine runs here
+  // classes_of_stage[replica][stage]: class numbers; the first one stands for the stage's times. Empty where
+  // no model of the trainer runs here.
   std::vector<std::vector<std::vector<int>>> classes_of_stage;
+
+  ClassPlace const& place_of(int rank_class) const {
+    return places[static_cast<std::size_t>(rank_class - first_class)];
+  }
 };
 
-Placement colocated_placement(Job const& job);
+// job: as one pool sees it. Ranks are numbered within the pool; with several pools a class name begins with
+// its pool's.
+Placement place(Job const& job, int first_class = 0);
 
 // The data-parallel groups that reduce the gradients of one stage, one for each tensor-parallel position: the
 // ranks of every replica and context-parallel position, ascending. All of them have the same times.

@@ -2,15 +2,10 @@
 
 namespace rollcast {
 
-void Recorder::span(int rank_class, Stream stream, Activity activity, std::string_view label, Seconds start,
-                    Seconds end, Flops flops, Bytes hbm) {
-  if (end <= start) return;
-  log_.spans.push_back(
-      {rank_class, step_, stream, phase_, activity, label_index(label), start, end, flops, hbm});
-}
-
-void Recorder::window(int pool, Seconds start, Seconds end) {
-  log_.phases.push_back({pool, step_, phase_, start, end});
+void Recorder::span(Span const& s, std::string_view label) {
+  if (s.end <= s.start) return;
+  log_.spans.push_back(s);
+  log_.spans.back().label = label_index(label);
 }
 
 int Recorder::label_index(std::string_view label) {

@@ -1,10 +1,14 @@
-// What the phases of one run share: the scenario's job, prices, placement, the engine and the log.
+// What the phases of one run share: pools, the models and engines on them, prices, the engine and the log.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "models/collective_prices.hpp"
+#include "models/pools.hpp"
 #include "models/profile.hpp"
 #include "models/step_prices.hpp"
 #include "models/switching.hpp"
@@ -14,43 +18,98 @@
 #include "sim/placement.hpp"
 #include "sim/recorder.hpp"
 #include "sim/samples.hpp"
+#include "sim/simulate.hpp"
 
 namespace rollcast {
 
+// The GPUs of one pool. Rank classes are numbered over all pools, those of a pool are neighbours.
+struct PoolState {
+  int index = 0;
+  Job job;  // as the pool sees it
+  Profile const& profile;
+  std::unique_ptr<CollectivePrices> prices;
+  Placement placement;
+  std::vector<RankLedger> ledgers;
+  std::vector<int> ledger_of_class;  // of each of its classes
+  Seconds idle_since = {};
+
+  int classes() const { return static_cast<int>(placement.classes.size()); }
+  int first_class() const { return placement.first_class; }
+  RankLedger const& ledger_of(int rank_class) const {
+    return ledgers[static_cast<std::size_t>(
+        ledger_of_class[static_cast<std::size_t>(rank_class - first_class())])];
+  }
+};
+
+// A model that the trainer runs on its pool: the actor, a critic, a reference or a reward model.
+struct Team {
+  Role role = Role::actor;
+  Job job;  // as the role sees it
+  PoolState* pool = nullptr;
+  std::vector<Stage> stages;
+  std::vector<CommunicatorId> gradients;  // of each stage; members are the replicas. Trained models only
+
+  int replicas() const { return static_cast<int>(pool->placement.classes_of_stage.size()); }
+};
+
+struct RolloutPool {
+  Job job;
+  PoolState* pool = nullptr;
+  StepPrices prices;
+  std::int64_t kv_blocks = 0;
+  Seconds least_prefill_step = {};
+
+  int engines() const { return static_cast<int>(pool->placement.classes_of_engine.size()); }
+};
+
+// The samples of one step on their way.
+struct Batch {
+  int step = 0;
+  std::vector<Sample> samples = {};
+  std::vector<int> engine_of = {};  // of each sample, once generated
+  Seconds generated = {};
+  std::int64_t preemptions = 0;
+};
+
 struct RunState {
   Job const& job;
-  Profile const& profile;
-  CollectivePrices& collective_prices;
+  RunOptions options;
   EventLog& log;
   Recorder& recorder;
   Engine& engine;
   Collectives& collectives;
-  Placement const& placement;
-  std::vector<Stage> stages;
-  std::vector<CommunicatorId> gradients;  // of each stage; members are the replicas
-  StepPrices step_prices;
-  std::int64_t kv_blocks = 0;
+  std::vector<std::unique_ptr<PoolState>> pools = {};
+  std::vector<std::unique_ptr<Team>> teams = {};
+  std::optional<RolloutPool> rollout = {};
+  bool stopped = false;  // the run ended otherwise than completed
 
-  // Of the step under way.
-  int step = 0;
-  std::vector<Sample> samples = {};
-
-  int classes() const { return static_cast<int>(placement.classes.size()); }
-  int replicas() const { return static_cast<int>(placement.classes_of_stage.size()); }
-  RankLedger const& ledger_of(int rank_class) const {
-    return log.ledgers[static_cast<std::size_t>(log.ledger_of_class[static_cast<std::size_t>(rank_class)])];
+  Team* find_team(Role role) const {
+    for (auto const& t : teams) {
+      if (t->role == role) return t.get();
+    }
+    return nullptr;
   }
+  Team& team(Role role) const;  // std::logic_error: there is none
 };
 
-// Each of these runs inside the driver actor, from now until the last rank is done, and writes the spans.
-void generate(RunState& run);
-void log_probabilities(RunState& run);
-void update_actor(RunState& run);
-void synchronise_weights(RunState& run);
-// The copies of each rank class, one after another.
-void copy_to_and_from_host(RunState& run, std::vector<std::vector<HostCopy>> const& of_class);
+// One phase of one step on one pool. Each of the functions below runs inside an actor, from now until the
+// last rank is done, and writes the spans.
+struct PhaseRun {
+  RunState& run;
+  PoolState& pool;
+  Batch& batch;
+  Phase phase = Phase::generate;
+  PhaseRecorder recorder;
+};
 
-// The sequences of each replica in the log-prob phases.
-std::vector<std::vector<Sample>> logprob_shards(RunState const& run);
+void generate(PhaseRun& p);
+void forward_pass(PhaseRun& p, Team& team);
+void update(PhaseRun& p, Team& team);
+void synchronise_weights(PhaseRun& p);
+// The copies of each of the pool's rank classes, one after another.
+void copy_to_and_from_host(PhaseRun& p, std::vector<std::vector<HostCopy>> const& of_class);
+
+// The sequences of each replica in a forward pass over the whole batch.
+std::vector<std::vector<Sample>> forward_shards(Team const& team, std::vector<Sample> const& samples);
 
 }  // namespace rollcast

@@ -1,4 +1,5 @@
-// Log-prob and update phases: one pipeline schedule per replica, data-parallel collectives between replicas.
+// Forward passes and updates of the trainer's models: one pipeline schedule per replica, data-parallel
+// collectives between replicas.
 #include <algorithm>
 #include <memory>
 
@@ -21,22 +22,23 @@ int pack_tokens(Job const& job) {
 }
 
 // Hand-over of the largest micro-batch between neighbouring stages.
-Seconds transfer_time(RunState const& run, std::vector<MicroBatch> const& micro_batches) {
-  Parallel const& parallel = run.job.train.parallel;
+Seconds transfer_time(Team const& team, std::vector<MicroBatch> const& micro_batches) {
+  Parallel const& parallel = team.job.train.parallel;
   if (parallel.pp == 1) return Seconds(0);
-  int const stride = run.job.cluster.gpus() / parallel.pp;
-  int const nodes = nodes_of(run.job, {0, stride});
+  int const stride = team.job.cluster.gpus() / parallel.pp;
+  int const nodes = nodes_of(team.job, {0, stride});
   Bytes largest;
-  for (MicroBatch const& m : micro_batches) largest = max(largest, stage_transfer_bytes(run.job, m));
-  Group const pair{.ranks = 2, .nodes = nodes, .sharing = nodes > 1 ? run.job.cluster.node.gpus : 1};
-  return run.collective_prices.at(CollectiveKind::send_recv, pair, largest).total();
+  for (MicroBatch const& m : micro_batches) largest = max(largest, stage_transfer_bytes(team.job, m));
+  Group const pair{.ranks = 2, .nodes = nodes, .sharing = nodes > 1 ? team.job.cluster.node.gpus : 1};
+  return team.pool->prices->at(CollectiveKind::send_recv, pair, largest).total();
 }
 
 // Spans of one replica's schedule that starts at `start`: work, and bubbles between and after it up to
 // `makespan` of the stage's own schedule.
-void record_schedule(RunState& run, int replica, PipelineSchedule const& schedule,
-                     std::vector<std::vector<StageTimes>> const& times, Seconds start, bool bubble_after) {
-  auto const& by_stage = run.placement.classes_of_stage[static_cast<std::size_t>(replica)];
+void record_schedule(PhaseRecorder const& recorder, Team const& team, int replica,
+                     PipelineSchedule const& schedule, std::vector<std::vector<StageTimes>> const& times,
+                     Seconds start, bool bubble_after) {
+  auto const& by_stage = team.pool->placement.classes_of_stage[static_cast<std::size_t>(replica)];
   std::vector<Seconds> free_at(by_stage.size(), start);
   for (PipelineOp const& op : schedule.ops) {
     auto const stage = static_cast<std::size_t>(op.stage);
@@ -46,10 +48,10 @@ void record_schedule(RunState& run, int replica, PipelineSchedule const& schedul
     Seconds const exposed = op.backward ? t.backward_communication : t.forward_communication;
     char const* label = op.backward ? "backward" : "forward";
     for (int c : by_stage[stage]) {
-      run.recorder.span(c, Stream::compute, Activity::pipeline_bubble, "bubble", free_at[stage], begin);
-      run.recorder.span(c, Stream::compute, Activity::compute, label, begin, end - exposed,
+      recorder.span(c, Stream::compute, Activity::pipeline_bubble, "bubble", free_at[stage], begin);
+      recorder.span(c, Stream::compute, Activity::compute, label, begin, end - exposed,
                         op.backward ? t.backward_flops : t.forward_flops);
-      run.recorder.span(c, Stream::communication, Activity::communication, "tensor-parallel collectives",
+      recorder.span(c, Stream::communication, Activity::communication, "tensor-parallel collectives",
                         end - exposed, end);
     }
     free_at[stage] = end;
@@ -57,7 +59,7 @@ void record_schedule(RunState& run, int replica, PipelineSchedule const& schedul
   if (!bubble_after) return;
   for (std::size_t stage = 0; stage < by_stage.size(); ++stage) {
     for (int c : by_stage[stage]) {
-      run.recorder.span(c, Stream::compute, Activity::pipeline_bubble, "bubble", free_at[stage],
+      recorder.span(c, Stream::compute, Activity::pipeline_bubble, "bubble", free_at[stage],
                         start + schedule.makespan);
     }
   }
@@ -66,13 +68,14 @@ void record_schedule(RunState& run, int replica, PipelineSchedule const& schedul
 enum class Pass { training, log_probabilities };
 
 // times[micro_batch][stage]
-std::vector<std::vector<StageTimes>> times_of(RunState const& run,
+std::vector<std::vector<StageTimes>> times_of(Team const& team,
                                               std::vector<MicroBatch> const& micro_batches, Pass pass) {
   std::vector<std::vector<StageTimes>> times(micro_batches.size());
-  for (Stage const& s : run.stages) {
+  PoolState const& pool = *team.pool;
+  for (Stage const& s : team.stages) {
     auto const of_stage = pass == Pass::training
-                              ? stage_times(run.profile, run.collective_prices, run.job, s, micro_batches)
-                              : logprob_times(run.profile, run.collective_prices, run.job, s, micro_batches);
+                              ? stage_times(pool.profile, *pool.prices, team.job, s, micro_batches)
+                              : logprob_times(pool.profile, *pool.prices, team.job, s, micro_batches);
     for (std::size_t m = 0; m < times.size(); ++m) times[m].push_back(of_stage[m]);
   }
   return times;
@@ -83,6 +86,8 @@ std::vector<std::vector<StageTimes>> times_of(RunState const& run,
 // replicas of an update share. Actors run one at a time.
 struct Update {
   RunState& run;
+  Team& team;
+  PhaseRecorder recorder;
   std::vector<std::vector<std::vector<Sample>>> shards = {};  // [optimizer step][replica]
   std::vector<std::vector<GradientBucket>> buckets = {};      // of each stage
   std::vector<std::vector<CollectivePrice>> bucket_prices = {};
@@ -92,29 +97,29 @@ struct Update {
   int replicas_left = 0;
   Wake done = {};
 
-  bool sharded() const { return run.job.train.distributed_optimizer || run.job.train.zero_stage >= 1; }
+  TrainerOptions const& train() const { return team.job.train; }
+  bool sharded() const { return train().distributed_optimizer || train().zero_stage >= 1; }
 };
 
-Group gradient_group(RunState const& run, int stage) {
-  auto const ranks = gradient_groups(run.job, stage).front();
-  return {.ranks = static_cast<int>(ranks.size()), .nodes = nodes_of(run.job, ranks), .sharing = 1};
+Group gradient_group(Job const& job, int stage) {
+  auto const ranks = gradient_groups(job, stage).front();
+  return {.ranks = static_cast<int>(ranks.size()), .nodes = nodes_of(job, ranks), .sharing = 1};
 }
 
 void price_collectives(Update& u) {
-  RunState const& run = u.run;
+  Job const& job = u.team.job;
+  CollectivePrices& prices = *u.team.pool->prices;
   CollectiveKind const reduce = u.sharded() ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce;
-  for (std::size_t s = 0; s < run.stages.size(); ++s) {
-    Group const group = gradient_group(run, static_cast<int>(s));
-    std::vector<CollectivePrice> prices;
-    u.buckets.push_back(gradient_buckets(run.job, run.stages[s]));
-    for (GradientBucket const& b : u.buckets.back()) {
-      prices.push_back(run.collective_prices.at(reduce, group, b.bytes));
-    }
-    u.bucket_prices.push_back(std::move(prices));
-    u.gather_prices.push_back(
-        run.collective_prices.at(CollectiveKind::all_gather, group,
-                                 size_of(run.job.train.weights) * stage_parameters(run.job, run.stages[s])));
-    u.optimizer.push_back(optimizer_time(run.profile, run.job, run.stages[s]));
+  for (std::size_t s = 0; s < u.team.stages.size(); ++s) {
+    Stage const& stage = u.team.stages[s];
+    Group const group = gradient_group(job, static_cast<int>(s));
+    std::vector<CollectivePrice> of_bucket;
+    u.buckets.push_back(gradient_buckets(job, stage));
+    for (GradientBucket const& b : u.buckets.back()) of_bucket.push_back(prices.at(reduce, group, b.bytes));
+    u.bucket_prices.push_back(std::move(of_bucket));
+    u.gather_prices.push_back(prices.at(CollectiveKind::all_gather, group,
+                                        size_of(job.train.weights) * stage_parameters(job, stage)));
+    u.optimizer.push_back(optimizer_time(u.team.pool->profile, job, stage));
   }
 }
 
@@ -123,13 +128,13 @@ std::int64_t post_buckets(Update& u, int replica, std::size_t stage, Seconds las
                           Seconds last_backward_end) {
   std::vector<Arrival> arrivals;
   auto const& buckets = u.buckets[stage];
-  bool const overlap = u.run.job.train.overlap_gradient_reduce;
+  bool const overlap = u.train().overlap_gradient_reduce;
   Seconds const length = last_backward_end - last_backward_start;
   for (std::size_t b = 0; b < buckets.size(); ++b) {
     Seconds const ready = overlap ? last_backward_start + length * buckets[b].ready : last_backward_end;
     arrivals.push_back({ready, u.bucket_prices[stage][b]});
   }
-  std::int64_t const first = u.run.collectives.post(u.run.gradients[stage], replica, arrivals);
+  std::int64_t const first = u.run.collectives.post(u.team.gradients[stage], replica, arrivals);
   return first + static_cast<std::int64_t>(arrivals.size()) - 1;
 }
 
@@ -143,8 +148,8 @@ struct Reduced {
 Reduced join_buckets(Update& u, std::vector<std::int64_t> const& last_operation) {
   Reduced r;
   for (std::size_t s = 0; s < last_operation.size(); ++s) {
-    u.run.collectives.join(u.run.gradients[s], last_operation[s]);
-    CollectiveRecord const& record = u.run.collectives.record(u.run.gradients[s], last_operation[s]);
+    u.run.collectives.join(u.team.gradients[s], last_operation[s]);
+    CollectiveRecord const& record = u.run.collectives.record(u.team.gradients[s], last_operation[s]);
     r.by_stage.push_back(record.end);
     r.last_arrival.push_back(record.last_arrival);
     r.end = max(r.end, record.end);
@@ -153,15 +158,15 @@ Reduced join_buckets(Update& u, std::vector<std::int64_t> const& last_operation)
 }
 
 void record_reduction(Update& u, int replica, std::vector<Seconds> const& own_end, Reduced const& reduced) {
-  auto const& by_stage = u.run.placement.classes_of_stage[static_cast<std::size_t>(replica)];
+  auto const& by_stage = u.team.pool->placement.classes_of_stage[static_cast<std::size_t>(replica)];
   for (std::size_t s = 0; s < by_stage.size(); ++s) {
     Seconds const arrived = min(max(own_end[s], reduced.last_arrival[s]), reduced.by_stage[s]);
     for (int c : by_stage[s]) {
-      u.run.recorder.span(c, Stream::compute, Activity::collective_wait, "waits for other replicas",
+      u.recorder.span(c, Stream::compute, Activity::collective_wait, "waits for other replicas",
                           own_end[s], arrived);
-      u.run.recorder.span(c, Stream::communication, Activity::communication, "gradient reduction", arrived,
+      u.recorder.span(c, Stream::communication, Activity::communication, "gradient reduction", arrived,
                           max(arrived, reduced.by_stage[s]));
-      u.run.recorder.span(c, Stream::compute, Activity::pipeline_bubble, "bubble",
+      u.recorder.span(c, Stream::compute, Activity::pipeline_bubble, "bubble",
                           max(own_end[s], reduced.by_stage[s]), reduced.end);
     }
   }
@@ -172,15 +177,16 @@ void record_reduction(Update& u, int replica, std::vector<Seconds> const& own_en
 Seconds optimizer_step(Update& u, int replica, std::vector<Sample> const& share, Seconds start,
                        bool is_last) {
   RunState& run = u.run;
-  TrainerOptions const& train = run.job.train;
+  Team const& team = u.team;
+  TrainerOptions const& train = u.train();
   auto const micro_batches =
-      make_micro_batches(lengths_of(share), train, train.micro_batch, pack_tokens(run.job));
-  auto const times = times_of(run, micro_batches, Pass::training);
-  PipelineSchedule const schedule = one_forward_one_backward(times, transfer_time(run, micro_batches));
-  record_schedule(run, replica, schedule, times, start, false);
+      make_micro_batches(lengths_of(share), train, train.micro_batch, pack_tokens(team.job));
+  auto const times = times_of(team, micro_batches, Pass::training);
+  PipelineSchedule const schedule = one_forward_one_backward(times, transfer_time(team, micro_batches));
+  record_schedule(u.recorder, team, replica, schedule, times, start, false);
 
-  std::vector<Seconds> own_end(run.stages.size(), start);
-  std::vector<Seconds> last_backward(run.stages.size(), start);
+  std::vector<Seconds> own_end(team.stages.size(), start);
+  std::vector<Seconds> last_backward(team.stages.size(), start);
   for (PipelineOp const& op : schedule.ops) {
     auto const s = static_cast<std::size_t>(op.stage);
     if (start + op.end > own_end[s]) {
@@ -189,20 +195,20 @@ Seconds optimizer_step(Update& u, int replica, std::vector<Sample> const& share,
     }
   }
   std::vector<std::int64_t> last_operation;
-  for (std::size_t s = 0; s < run.stages.size(); ++s) {
+  for (std::size_t s = 0; s < team.stages.size(); ++s) {
     last_operation.push_back(post_buckets(u, replica, s, last_backward[s], own_end[s]));
   }
   Reduced const reduced = join_buckets(u, last_operation);
   record_reduction(u, replica, own_end, reduced);
 
   Seconds const slowest = *std::max_element(u.optimizer.begin(), u.optimizer.end());
-  auto const& by_stage = run.placement.classes_of_stage[static_cast<std::size_t>(replica)];
+  auto const& by_stage = team.pool->placement.classes_of_stage[static_cast<std::size_t>(replica)];
   Seconds const updated = reduced.end + slowest;
   for (std::size_t s = 0; s < by_stage.size(); ++s) {
     for (int c : by_stage[s]) {
-      run.recorder.span(c, Stream::compute, Activity::compute, "optimizer", reduced.end,
+      u.recorder.span(c, Stream::compute, Activity::compute, "optimizer", reduced.end,
                         reduced.end + u.optimizer[s]);
-      run.recorder.span(c, Stream::compute, Activity::collective_wait, "waits for other stages",
+      u.recorder.span(c, Stream::compute, Activity::collective_wait, "waits for other stages",
                         reduced.end + u.optimizer[s], updated);
     }
   }
@@ -212,19 +218,19 @@ Seconds optimizer_step(Update& u, int replica, std::vector<Sample> const& share,
   }
   Seconds gathered = updated;
   std::vector<std::int64_t> gathers;
-  for (std::size_t s = 0; s < run.stages.size(); ++s) {
+  for (std::size_t s = 0; s < team.stages.size(); ++s) {
     Arrival const arrival{updated, u.gather_prices[s]};
-    gathers.push_back(run.collectives.post(run.gradients[s], replica, {&arrival, 1}));
+    gathers.push_back(run.collectives.post(team.gradients[s], replica, {&arrival, 1}));
   }
-  for (std::size_t s = 0; s < run.stages.size(); ++s) {
-    gathered = max(gathered, run.collectives.join(run.gradients[s], gathers[s]));
+  for (std::size_t s = 0; s < team.stages.size(); ++s) {
+    gathered = max(gathered, run.collectives.join(team.gradients[s], gathers[s]));
   }
   Seconds const hidden =
       is_last || !train.overlap_parameter_gather ? Seconds(0) : times.front().front().forward;
   Seconds const next = max(updated, gathered - hidden);
   for (auto const& stage_classes : by_stage) {
     for (int c : stage_classes) {
-      run.recorder.span(c, Stream::communication, Activity::communication, "parameter gather", updated, next);
+      u.recorder.span(c, Stream::communication, Activity::communication, "parameter gather", updated, next);
     }
   }
   return next;
@@ -241,51 +247,53 @@ void train_replica(Update& u, int replica) {
 
 }  // namespace
 
-std::vector<std::vector<Sample>> logprob_shards(RunState const& run) {
-  return shard_for_training(run.samples, run.replicas(), run.job.train.packing);
+std::vector<std::vector<Sample>> forward_shards(Team const& team, std::vector<Sample> const& samples) {
+  return shard_for_training(samples, team.replicas(), team.job.train.packing);
 }
 
-void log_probabilities(RunState& run) {
-  Seconds const start = run.engine.now();
-  auto const shards = logprob_shards(run);
+void forward_pass(PhaseRun& p, Team& team) {
+  Seconds const start = p.run.engine.now();
+  Job const& job = team.job;
+  auto const shards = forward_shards(team, p.batch.samples);
   std::vector<Seconds> ends;
   Seconds last = start;
-  for (int replica = 0; replica < run.replicas(); ++replica) {
-    auto const micro_batches =
-        make_micro_batches(lengths_of(shards[static_cast<std::size_t>(replica)]), run.job.train,
-                           run.job.train.logprob_micro_batch, pack_tokens(run.job));
-    auto const times = times_of(run, micro_batches, Pass::log_probabilities);
-    PipelineSchedule const schedule = forward_pipeline(times, transfer_time(run, micro_batches));
-    record_schedule(run, replica, schedule, times, start, true);
+  for (int replica = 0; replica < team.replicas(); ++replica) {
+    auto const micro_batches = make_micro_batches(lengths_of(shards[static_cast<std::size_t>(replica)]),
+                                                  job.train, job.train.logprob_micro_batch, pack_tokens(job));
+    auto const times = times_of(team, micro_batches, Pass::log_probabilities);
+    PipelineSchedule const schedule = forward_pipeline(times, transfer_time(team, micro_batches));
+    record_schedule(p.recorder, team, replica, schedule, times, start, true);
     ends.push_back(start + schedule.makespan);
     last = max(last, ends.back());
   }
-  for (int c = 0; c < run.classes(); ++c) {
-    int const replica = run.placement.places[static_cast<std::size_t>(c)].replica;
-    run.recorder.span(c, Stream::compute, Activity::phase_wait, "waits for other replicas",
-                      ends[static_cast<std::size_t>(replica)], last);
+  for (RankClassInfo const& c : team.pool->placement.classes) {
+    int const number = team.pool->first_class() + static_cast<int>(&c - team.pool->placement.classes.data());
+    int const replica = team.pool->placement.place_of(number).replica;
+    p.recorder.span(number, Stream::compute, Activity::phase_wait, "waits for other replicas",
+                    ends[static_cast<std::size_t>(replica)], last);
   }
-  run.engine.delay(last - start);
+  p.run.engine.delay(last - start);
 }
 
-void update_actor(RunState& run) {
-  auto const update = std::make_shared<Update>(Update{.run = run});
-  int const per_step = run.job.algorithm.train_batch;
-  auto const total = static_cast<int>(run.samples.size());
-  for (int epoch = 0; epoch < run.job.algorithm.epochs; ++epoch) {
+void update(PhaseRun& p, Team& team) {
+  auto const update = std::make_shared<Update>(Update{.run = p.run, .team = team, .recorder = p.recorder});
+  Algorithm const& a = team.job.algorithm;
+  auto const& samples = p.batch.samples;
+  int const per_step = a.train_batch * (a.kind == AlgorithmKind::dpo ? 2 : 1);  // dpo: pairs
+  auto const total = static_cast<int>(samples.size());
+  for (int epoch = 0; epoch < a.epochs; ++epoch) {
     for (int first = 0; first < total; first += per_step) {
-      std::vector<Sample> batch(run.samples.begin() + first,
-                                run.samples.begin() + std::min(first + per_step, total));
-      update->shards.push_back(shard_for_training(std::move(batch), run.replicas(), run.job.train.packing));
+      std::vector<Sample> batch(samples.begin() + first, samples.begin() + std::min(first + per_step, total));
+      update->shards.push_back(shard_for_training(std::move(batch), team.replicas(), team.job.train.packing));
     }
   }
   price_collectives(*update);
-  update->replicas_left = run.replicas();
-  for (int replica = 0; replica < run.replicas(); ++replica) {
-    run.engine.spawn("trainer replica " + std::to_string(replica),
-                     [update, replica] { train_replica(*update, replica); });
+  update->replicas_left = team.replicas();
+  for (int replica = 0; replica < team.replicas(); ++replica) {
+    p.run.engine.spawn("trainer replica " + std::to_string(replica),
+                       [update, replica] { train_replica(*update, replica); });
   }
-  run.engine.wait(update->done);
+  p.run.engine.wait(update->done);
 }
 
 }  // namespace rollcast
