@@ -36,7 +36,7 @@ std::vector<int> sequence_lengths(std::vector<DatasetItem> const& items, int max
 //   pad_to_batch        rows as long as the longest sequence of the optimizer step on any rank: NeMo-RL
 //                       (data/collate_fn.py preference_collate_fn and algorithms/sft.py pad the whole batch;
 //                       micro-batches are slices of it)
-//   pad_to_maximum      rows of max_tokens: DeepSpeed-Chat
+//   pad_to_maximum      rows of max_tokens: DeepSpeed-Chat (dschat/utils/data/data_utils.py)
 //   concatenate         one row with all sequences behind each other, attention within each: TRL's
 //                       padding_free, OpenRLHF's packing_samples
 //   pack                first-fit decreasing into rows of max_tokens, micro_batch rows each (pairs are not

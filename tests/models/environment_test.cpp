@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "models/rollout_engine.hpp"
+
 namespace rollcast {
 namespace {
 
@@ -147,6 +149,74 @@ TEST(Environment, UnboundedAndBroken) {
   EXPECT_THROW(turns_of_sample(m, 0, 10, sample_key(0)), std::logic_error);
   EXPECT_THROW(turns_of_sample(m, 10, 0, sample_key(0)), std::logic_error);
   EXPECT_THROW(turns_of_sample(m, 10, 10, sample_key(std::uint64_t{1} << 48)), std::logic_error);
+}
+
+// An engine whose steps take one second, driven turn by turn with freed KV; returns when each sample ended.
+std::vector<Seconds> drive(RolloutEngine& engine, std::vector<std::vector<Turn>> const& samples) {
+  auto const submit = [&](std::size_t sample, std::size_t turn, Seconds at) {
+    Turn const& t = samples[sample][turn];
+    engine.submit({static_cast<std::int64_t>(sample), -1, t.context_tokens, t.generate_tokens}, at);
+  };
+  std::vector<std::size_t> turn(samples.size());
+  std::vector<Seconds> ended(samples.size());
+  for (std::size_t i = 0; i < samples.size(); ++i) submit(i, 0, {});
+  for (std::vector<Completion> out;;) {
+    out.clear();
+    engine.advance_to_completion(out);
+    if (out.empty()) return ended;
+    for (Completion const& c : out) {
+      auto const i = static_cast<std::size_t>(c.id);
+      ended[i] = c.time;
+      Seconds const pause = samples[i][turn[i]].pause;
+      if (++turn[i] < samples[i].size()) submit(i, turn[i], c.time + pause);
+    }
+  }
+}
+
+EngineOptions engine_options() {
+  EngineOptions o;
+  o.max_num_batched_tokens = 1'000'000;
+  o.prefix_caching = false;
+  return o;
+}
+
+TEST(Environment, DrivesAnEngineTurnByTurn) {
+  StepPrices prices;
+  prices.fixed = seconds(1);
+  TurnModel const m{{FixedLength{2}}, Lengths{FixedLength{5}}, {FixedTime{seconds(3)}, {}}, false};
+  // 10 prompt tokens, 2 + 2 generated. The prefill yields the first token: turn 1 ends at 2 s, the tool at
+  // 5 s; turn 2 has a context of 17 tokens and ends at 7 s.
+  RolloutEngine engine(engine_options(), 100'000, prices);
+  std::vector<Seconds> const ended = drive(engine, {turns_of_sample(m, 10, 4, sample_key(0))});
+  EXPECT_EQ(ended[0].value, 7.0);
+  EXPECT_EQ(engine.counters().prefill_tokens, 27);
+  EXPECT_EQ(engine.counters().generated_tokens, 4);
+  EXPECT_EQ(engine.counters().busy.value, 4.0);
+}
+
+TEST(Environment, AnEngineGeneratesEachTokenOnce) {
+  StepPrices prices;
+  prices.fixed = seconds(0.01);
+  TurnModel m;
+  m.turns = {fit_lognormal(4, 9, 0).lengths, 0, 20};
+  m.observation_tokens = Lengths{fit_lognormal(150, 400, 0).lengths, 0, 2000};
+  m.tool = fit_lognormal_time(seconds(1), seconds(3), {}).times;
+  m.keep_kv = false;
+  std::vector<std::vector<Turn>> samples;
+  std::int64_t generated = 0;
+  std::int64_t prefilled = 0;
+  for (std::uint64_t i = 0; i < 200; ++i) {
+    int const response = 1 + static_cast<int>(random_bits(sample_key(i)) % 900);
+    samples.push_back(turns_of_sample(m, 100, response, sample_key(i)));
+    generated += response;
+    for (Turn const& t : samples.back()) prefilled += t.prefill_tokens();
+  }
+  RolloutEngine engine(engine_options(), 1'000'000, prices);
+  std::vector<Seconds> const ended = drive(engine, samples);
+  EXPECT_EQ(engine.counters().generated_tokens, generated);
+  EXPECT_EQ(engine.counters().prefill_tokens, prefilled);
+  EXPECT_EQ(engine.counters().preemptions, 0);
+  for (std::size_t i = 0; i < samples.size(); ++i) EXPECT_GT(ended[i], total_pause(samples[i]));
 }
 
 }  // namespace
