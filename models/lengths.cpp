@@ -8,13 +8,13 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "models/lognormal.hpp"
+
 namespace rollcast {
 namespace {
 
 constexpr int kLongest = 1'000'000'000;
 constexpr int kExactTokens = 32;  // below this the mean counts every integer by itself
-constexpr double kLargestSigma = 10.0;
-constexpr double kZ95 = 1.6448536269514722;
 
 double total_weight(MixtureLength const& m) {
   if (m.components.empty() || m.components.size() != m.weights.size())
@@ -37,19 +37,6 @@ double growth_factor(Lengths const& l, int step) {
   return portable_exp(step * portable_log(1.0 + l.growth_per_step));
 }
 
-// P(X > x) and density of exp(N(mu, sigma)).
-double above(double mu, double sigma, double x) { return normal_cdf((mu - portable_log(x)) / sigma); }
-double density(double mu, double sigma, double x) {
-  double const z = (portable_log(x) - mu) / sigma;
-  return portable_exp(-0.5 * z * z) / (2.5066282746310005 * sigma * x);
-}
-// E[min(X, b)].
-double limited_mean(double mu, double sigma, double b) {
-  double const uncut = portable_exp(mu + 0.5 * sigma * sigma);
-  if (std::isinf(b)) return uncut;
-  return uncut * normal_cdf((portable_log(b) - mu) / sigma - sigma) + b * above(mu, sigma, b);
-}
-
 // Mean of the rounded and cut length L: sum over k of P(L >= k) = 1 + sum over k = 2 .. cut of P(X > k -
 // 1/2). From kExactTokens on the sum is its midpoint rule: the integral of P(X > x) over [a, b] plus
 // (density(b) - density(a)) / 24.
@@ -58,11 +45,12 @@ double lognormal_mean(double mu, double sigma, int cut) {
   double const b = cut > 0 ? cut : std::numeric_limits<double>::infinity();
   int const exact = cut > 0 ? std::min(cut, kExactTokens) : kExactTokens;
   double sum = 1.0;
-  for (int k = 2; k <= exact; ++k) sum += above(mu, sigma, k - 0.5);
+  for (int k = 2; k <= exact; ++k) sum += lognormal_above(mu, sigma, k - 0.5);
   if (exact == cut) return sum;
   double const a = exact;
-  double const end = std::isinf(b) ? 0.0 : density(mu, sigma, b);
-  return sum + limited_mean(mu, sigma, b) - limited_mean(mu, sigma, a) + (end - density(mu, sigma, a)) / 24.0;
+  double const end = std::isinf(b) ? 0.0 : lognormal_density(mu, sigma, b);
+  return sum + lognormal_limited_mean(mu, sigma, b) - lognormal_limited_mean(mu, sigma, a) +
+         (end - lognormal_density(mu, sigma, a)) / 24.0;
 }
 
 struct Cut {
@@ -136,59 +124,16 @@ LogNormalFit fit_lognormal(double mean, double p95, int max) {
   double const log_p95 = portable_log(p95);
   auto const mean_at = [&](double sigma) { return lognormal_mean(log_p95 - kZ95 * sigma, sigma, max); };
 
-  // With p95 held, the mean falls from p95 at sigma 0 as sigma grows, at least until sigma = kZ95 (where the
-  // mean without a cut, p95 exp(sigma^2/2 - kZ95 sigma), turns), and has one minimum.
-  double low = 0.0;
-  double high = kZ95;
-  if (mean < mean_at(high)) {
-    double a = kZ95;
-    double b = kLargestSigma;
-    while (b - a > 1e-6) {
-      double const third = (b - a) / 3.0;
-      if (mean_at(a + third) > mean_at(b - third)) {
-        a += third;
-      } else {
-        b -= third;
-      }
-    }
-    low = kZ95;
-    high = 0.5 * (a + b);
-    double const least = mean_at(high);
-    if (mean < least && least > p95) {
-      return {
-          {},
-          fmt::format("lengths are whole tokens, and a p95 of {:.6g} is too short for a log-normal", p95)};
-    }
-    if (mean < least)
-      return {{},
-              fmt::format("no log-normal has mean {:.6g} with p95 {:.6g}{}; with this p95 the mean can be "
-                          "{:.6g} to {:.6g}",
-                          mean, p95, max > 0 ? fmt::format(" and a cut at {}", max) : "", least, p95)};
+  SigmaFit const fit = fit_sigma(mean, mean_at);
+  if (fit.found) return {{log_p95 - kZ95 * fit.sigma, fit.sigma, max}, {}};
+  if (fit.least > p95) {
+    return {{},
+            fmt::format("lengths are whole tokens, and a p95 of {:.6g} is too short for a log-normal", p95)};
   }
-  // The Illinois form of regula falsi keeps the root inside [low, high].
-  double f_low = mean_at(low) - mean;
-  double f_high = mean_at(high) - mean;
-  int side = 0;
-  for (int i = 0; i < 100 && high - low > 1e-13; ++i) {
-    double const span = f_low - f_high;
-    double const sigma = span > 0.0 ? std::clamp(low + (high - low) * f_low / span, low, high) : low;
-    double const f = mean_at(sigma) - mean;
-    if (std::fabs(f) <= 1e-12 * mean) {
-      low = high = sigma;
-    } else if (f > 0.0) {
-      low = sigma;
-      f_low = f;
-      if (side == 1) f_high *= 0.5;
-      side = 1;
-    } else {
-      high = sigma;
-      f_high = f;
-      if (side == -1) f_low *= 0.5;
-      side = -1;
-    }
-  }
-  double const sigma = 0.5 * (low + high);
-  return {{log_p95 - kZ95 * sigma, sigma, max}, {}};
+  return {{},
+          fmt::format("no log-normal has mean {:.6g} with p95 {:.6g}{}; with this p95 the mean can be "
+                      "{:.6g} to {:.6g}",
+                      mean, p95, max > 0 ? fmt::format(" and a cut at {}", max) : "", fit.least, p95)};
 }
 
 int sample(Lengths const& l, RandomKey key, int step) {

@@ -12,7 +12,17 @@
 
 namespace rollcast {
 
-enum class Purpose : std::uint32_t { prompt_length, response_length, score_time, jitter, fault };
+enum class Purpose : std::uint32_t {
+  prompt_length,
+  response_length,
+  score_time,
+  jitter,
+  fault,
+  turns,
+  observation_length,
+  tool_time,
+  reward_signal
+};
 
 struct RandomKey {
   std::uint64_t seed = 0;
