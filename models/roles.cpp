@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "models/pools.hpp"
+
 namespace rollcast {
 
 std::string_view name_of(Role r) {
@@ -53,6 +55,7 @@ std::vector<Phase> step_phases(Job const& job) {
   }
   if (a.kind != AlgorithmKind::ppo) order = without(order, {Phase::values, Phase::update_critic});
   if (!a.kl_reference) order = without(order, {Phase::reference});
+  if (!colocated(job)) order = without(order, {Phase::sleep, Phase::wake});
   return order;
 }
 

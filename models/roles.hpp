@@ -27,7 +27,8 @@ std::vector<ModelRole> model_roles(Algorithm const& a);
 // Whether the job generates: ppo and grpo.
 bool has_rollout(Algorithm const& a);
 
-// Phases of one step in order: those of framework.order that this algorithm has; without an order, or for sft
+// Phases of one step in order: those of framework.order that this algorithm has (engines on GPUs of their own
+// neither sleep nor wake); without an order, or for sft
 // and dpo, the algorithm's own ({reference,} update_actor).
 std::vector<Phase> step_phases(Job const& job);
 

@@ -1,5 +1,9 @@
 #include "models/weight_sync.hpp"
 
+#include <algorithm>
+
+#include "models/adapter.hpp"
+
 namespace rollcast {
 namespace {
 
@@ -12,24 +16,64 @@ double tensor_count(Architecture const& a) {
   return count;
 }
 
-}  // namespace
+// Two factors for each target.
+double adapter_tensor_count(Adapter const& adapter, Architecture const& a) {
+  double count = 0;
+  for (int layer = 0; layer < a.layers; ++layer) {
+    for (Tensor const& t : layer_tensors(a, layer)) {
+      if (is_target(adapter, t)) count += 2 * static_cast<double>(t.copies);
+    }
+  }
+  return count;
+}
 
-WeightSync ipc_weight_sync(Profile const& p, CollectivePrices& collectives, Job const& job) {
+// What is sent, without how.
+WeightSync payload(Job const& job) {
   WeightSync s;
-  s.weights = size_of(job.rollout.weights) * static_cast<double>(count_parameters(job.model).total);
-  s.tensors = tensor_count(job.model);
+  auto const& adapter = job.algorithm.adapter;
+  bool const adapter_alone = adapter && adapter->sync == AdapterSync::adapter;
+  s.weights = adapter_alone
+                  ? size_of(job.train.weights) * static_cast<double>(adapter_parameters(*adapter, job.model))
+                  : size_of(job.rollout.weights) * static_cast<double>(count_parameters(job.model).total);
+  s.tensors = adapter_alone ? adapter_tensor_count(*adapter, job.model) : tensor_count(job.model);
+  s.per_tensor = job.framework.sync_per_tensor * s.tensors;
+  return s;
+}
+
+Seconds gather_time(CollectivePrices& collectives, Job const& job, Bytes weights) {
   Parallel const& parallel = job.train.parallel;
+  Seconds gather;
   if (parallel.pp > 1) {
     // Pipeline stages are the outermost dimension of the rank order: data-parallel ranks lie between them.
     Group const stages = placed_group(job.cluster, parallel.pp, job.cluster.gpus() / parallel.pp);
-    s.gather += collectives.at(CollectiveKind::broadcast, stages, s.weights / parallel.tp).total();
+    gather += collectives.at(CollectiveKind::broadcast, stages, weights / parallel.tp).total();
   }
   if (parallel.tp > 1) {
     Group const shards = placed_group(job.cluster, parallel.tp, 1);
-    s.gather += collectives.at(CollectiveKind::all_gather, shards, s.weights).total();
+    gather += collectives.at(CollectiveKind::all_gather, shards, weights).total();
   }
+  return gather;
+}
+
+}  // namespace
+
+WeightSync ipc_weight_sync(Profile const& p, CollectivePrices& collectives, Job const& job) {
+  WeightSync s = payload(job);
+  s.gather = gather_time(collectives, job, s.weights);
   s.copy = memory_time(p, s.weights * 2.0);
-  s.per_tensor = job.framework.sync_per_tensor * s.tensors;
+  return s;
+}
+
+WeightSync broadcast_weight_sync(Profile const& p, CollectivePrices& collectives, Job const& trainer,
+                                 Job const& engines, bool same_node) {
+  WeightSync s = payload(trainer);
+  s.gather = gather_time(collectives, trainer, s.weights);
+  // On several nodes the sender's one NIC sets the pace, so the ring has one rank of each node.
+  int const receivers = engines.cluster.nodes;
+  Group const group = same_node ? Group{std::min(1 + engines.cluster.gpus(), trainer.cluster.node.gpus), 1, 1}
+                                : Group{1 + receivers, 1 + receivers, 1};
+  s.transfer = collectives.at(CollectiveKind::broadcast, group, s.weights).total();
+  s.copy = memory_time(p, s.weights * 2.0);
   return s;
 }
 

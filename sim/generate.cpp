@@ -55,8 +55,7 @@ void generate(PhaseRun& p) {
   for (std::size_t e = 0; e < shares.size(); ++e) {
     RolloutEngine engine(rollout.job.rollout, rollout.kv_blocks, rollout.prices, rollout.least_prefill_step);
     engine.submit(requests_of(shares[e]), start);
-    for (Sample const& s : shares[e])
-      p.batch.engine_of[static_cast<std::size_t>(s.id)] = static_cast<int>(e);
+    for (Sample const& s : shares[e]) p.batch.engine_of[static_cast<std::size_t>(s.id)] = static_cast<int>(e);
     std::vector<Completion> completions;
     Seconds const end = shares[e].empty() ? start : engine.run_to_end(completions);
     EngineCounters const& c = engine.counters();

@@ -7,11 +7,11 @@
 
 namespace rollcast {
 
-// Writes the counters of every rank class for the phase under way.
-void record_memory(RunState& run, Phase phase);
+// Writes the counters of every rank class of the pool for the phase under way.
+void record_memory(PhaseRun const& p);
 
 // The first rank class that this phase overfills, with the largest line that the phase brings as the
 // allocation; else the host of the fullest node, with its largest line.
-std::optional<OomRecord> out_of_memory(RunState const& run, Phase phase);
+std::optional<OomRecord> out_of_memory(PhaseRun const& p);
 
 }  // namespace rollcast

@@ -66,7 +66,8 @@ struct RolloutPool {
 struct Batch {
   int step = 0;
   std::vector<Sample> samples = {};
-  std::vector<int> engine_of = {};  // of each sample, once generated
+  std::vector<int> engine_of = {};     // of each sample, once generated
+  std::vector<Seconds> finished = {};  // of each sample
   Seconds generated = {};
   std::int64_t preemptions = 0;
 };

@@ -1,10 +1,30 @@
 #include "sim/samples.hpp"
 
-#include <algorithm>
+#include "models/dataset_samples.hpp"
 
 namespace rollcast {
 
+namespace {
+
+std::vector<Sample> dataset_samples(Job const& job, std::uint64_t seed, int step) {
+  Algorithm const& a = job.algorithm;
+  bool const pairs = a.kind == AlgorithmKind::dpo;
+  std::vector<Sample> samples;
+  for (DatasetItem const& item : items_of_step(a.kind, job.workload, a.train_batch, seed, step)) {
+    auto const add = [&](int response) {
+      samples.push_back({static_cast<std::int64_t>(samples.size()), static_cast<int>(item.id),
+                         item.prompt_tokens, response});
+    };
+    add(item.response_tokens);
+    if (pairs) add(item.rejected_tokens);
+  }
+  return samples;
+}
+
+}  // namespace
+
 std::vector<Sample> samples_of_step(Job const& job, std::uint64_t seed, int step) {
+  if (!generates(job.algorithm.kind)) return dataset_samples(job, seed, step);
   std::vector<Sample> samples;
   samples.reserve(static_cast<std::size_t>(job.algorithm.samples()));
   auto const key = [&](Purpose purpose, std::int64_t index) {
@@ -28,19 +48,6 @@ std::vector<std::vector<Sample>> shard(std::vector<Sample> const& samples, int p
   for (std::size_t i = 0; i < p; ++i) {
     shards[i].assign(samples.begin() + static_cast<std::ptrdiff_t>(n * i / p),
                      samples.begin() + static_cast<std::ptrdiff_t>(n * (i + 1) / p));
-  }
-  return shards;
-}
-
-std::vector<std::vector<Sample>> shard_for_training(std::vector<Sample> samples, int parts, bool balance) {
-  if (!balance) return shard(samples, parts);
-  std::stable_sort(samples.begin(), samples.end(),
-                   [](Sample const& a, Sample const& b) { return a.tokens() > b.tokens(); });
-  std::vector<std::vector<Sample>> shards(static_cast<std::size_t>(parts));
-  std::size_t const p = shards.size();
-  for (std::size_t i = 0; i < samples.size(); ++i) {
-    bool const forth = i / p % 2 == 0;
-    shards[forth ? i % p : p - 1 - i % p].push_back(samples[i]);
   }
   return shards;
 }

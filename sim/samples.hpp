@@ -1,4 +1,4 @@
-// The samples of a step: their lengths, which engine generates them and which replica trains on them.
+// The samples of a step: their lengths, and shares of them.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,11 @@ struct Sample {
   int tokens() const { return prompt_tokens + response_tokens; }
 };
 
-// prompts x group_size samples, in order of id. Lengths depend on seed, step and index alone.
+// prompts x group_size samples, in order of id; sft: train_batch samples; dpo: as many pairs, chosen before
+// rejected. Lengths depend on seed, step and index alone.
 std::vector<Sample> samples_of_step(Job const& job, std::uint64_t seed, int step);
 
 // Contiguous shards, as a single controller splits a batch: sizes differ by at most one.
 std::vector<std::vector<Sample>> shard(std::vector<Sample> const& samples, int parts);
-
-// The training shards of one optimizer step. With packing the sequences are dealt out by length, longest
-// first, back and forth over the replicas, so that token counts are close; without it, contiguous shards.
-std::vector<std::vector<Sample>> shard_for_training(std::vector<Sample> samples, int parts, bool balance);
 
 }  // namespace rollcast

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "models/profile.hpp"
 #include "scenarios/scenario.hpp"
@@ -14,8 +15,12 @@ struct RunOptions {
   std::uint64_t seed = 1;
 };
 
-// Same scenario, profile and options: the same log. A layout that does not fit gives Outcome::oom or refused,
-// not an exception; std::logic_error is a broken invariant of ours.
+// of_pools: the profile of each of pools_of(job), which must outlive the call. Same scenario, profiles and
+// options: the same log. A layout that does not fit gives Outcome::oom or refused, not an exception;
+// std::logic_error is a broken invariant of ours.
+EventLog simulate(Scenario const& scenario, std::span<Profile const* const> of_pools,
+                  RunOptions const& options);
+// All pools with one profile.
 EventLog simulate(Scenario const& scenario, Profile const& profile, RunOptions const& options);
 
 }  // namespace rollcast

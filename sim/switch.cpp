@@ -1,4 +1,4 @@
-// Colocated switching and weight sync as spans: host copies, fixed parts, gather and copy.
+// Colocated switching and weight sync as spans: host copies, fixed parts, gather, transfer and copy.
 #include <vector>
 
 #include "models/switching.hpp"
@@ -7,42 +7,64 @@
 
 namespace rollcast {
 
-void copy_to_and_from_host(RunState& run, std::vector<std::vector<HostCopy>> const& of_class) {
-  Seconds const start = run.engine.now();
+void copy_to_and_from_host(PhaseRun& p, std::vector<std::vector<HostCopy>> const& of_class) {
+  Seconds const start = p.run.engine.now();
   Seconds last = start;
   std::vector<Seconds> ends;
-  for (int c = 0; c < run.classes(); ++c) {
+  for (int c = 0; c < p.pool.classes(); ++c) {
     Seconds at = start;
     for (HostCopy const& copy : of_class[static_cast<std::size_t>(c)]) {
-      Seconds const end = at + shared_copy_time(run.profile, run.job.cluster.node, copy);
+      Seconds const end = at + shared_copy_time(p.pool.profile, p.pool.job.cluster.node, copy);
       char const* direction = copy.direction == Direction::host_to_device ? " from host" : " to host";
-      run.recorder.span(c, Stream::copy, Activity::copy, copy.what + direction, at, end);
+      p.recorder.span(p.pool.first_class() + c, Stream::copy, Activity::copy, copy.what + direction, at, end);
       at = end;
     }
     ends.push_back(at);
     last = max(last, at);
   }
-  for (int c = 0; c < run.classes(); ++c) {
-    run.recorder.span(c, Stream::compute, Activity::phase_wait, "waits for other ranks' copies",
-                      ends[static_cast<std::size_t>(c)], last);
+  for (int c = 0; c < p.pool.classes(); ++c) {
+    p.recorder.span(p.pool.first_class() + c, Stream::compute, Activity::phase_wait,
+                    "waits for other ranks' copies", ends[static_cast<std::size_t>(c)], last);
   }
-  run.engine.delay(last - start);
+  p.run.engine.delay(last - start);
 }
 
-void synchronise_weights(RunState& run) {
-  Seconds const start = run.engine.now();
-  WeightSync const sync = ipc_weight_sync(run.profile, run.collective_prices, run.job);
+WeightSync weight_sync_of(RunState const& run) {
+  PoolState& from = *run.team(Role::actor).pool;
+  RolloutPool const& rollout = *run.rollout;
+  if (rollout.pool == &from) return ipc_weight_sync(from.profile, *from.prices, from.job);
+  bool const near = same_node(run.job, from.index, rollout.pool->index);
+  return broadcast_weight_sync(from.profile, *from.prices, from.job, rollout.pool->job, near);
+}
+
+void record_weight_sync(PhaseRecorder const& recorder, PoolState const& pool, WeightSync const& sync,
+                        Seconds start) {
   Seconds const gathered = start + sync.gather;
-  Seconds const copied = gathered + sync.copy;
-  Seconds const loaded = copied + sync.per_tensor;
-  for (int c = 0; c < run.classes(); ++c) {
-    run.recorder.span(c, Stream::communication, Activity::communication, "gather weights", start, gathered);
-    run.recorder.span(c, Stream::compute, Activity::compute, "write and read shared buffers", gathered,
-                      copied, {}, sync.weights * 2.0);
-    run.recorder.span(c, Stream::host, Activity::overhead, "handles and loading of each tensor", copied,
-                      loaded);
+  Seconds const sent = gathered + sync.transfer;
+  Seconds const copied = sent + sync.copy;
+  for (int c = 0; c < pool.classes(); ++c) {
+    int const number = pool.first_class() + c;
+    recorder.span(number, Stream::communication, Activity::communication, "gather weights", start, gathered);
+    recorder.span(number, Stream::communication, Activity::communication, "send weights to the engines",
+                  gathered, sent);
+    recorder.span(number, Stream::compute, Activity::compute, "write and read shared buffers", sent, copied,
+                  {}, sync.weights * 2.0);
+    recorder.span(number, Stream::host, Activity::overhead, "handles and loading of each tensor", copied,
+                  copied + sync.per_tensor);
   }
-  run.engine.delay(loaded - start);
+}
+
+void synchronise_weights(PhaseRun& p) {
+  Seconds const start = p.run.engine.now();
+  WeightSync const sync = weight_sync_of(p.run);
+  record_weight_sync(p.recorder, p.pool, sync, start);
+  PoolState& engines = *p.run.rollout->pool;
+  if (&engines != &p.pool) {
+    record_weight_sync(p.recorder, engines, sync, start);
+    p.recorder.window(engines.index, start, start + sync.total());
+    engines.idle_since = start + sync.total();
+  }
+  p.run.engine.delay(sync.total());
 }
 
 }  // namespace rollcast

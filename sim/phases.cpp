@@ -1,0 +1,208 @@
+#include "sim/phases.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+
+#include "sim/memory.hpp"
+#include "sim/score.hpp"
+
+namespace rollcast {
+namespace {
+
+Role role_of(Job const& job, Phase phase) {
+  switch (phase) {
+    case Phase::generate:
+    case Phase::sleep:
+    case Phase::wake:
+      return Role::rollout;
+    case Phase::score:
+      return job.algorithm.reward_model ? Role::reward : Role::actor;
+    case Phase::reference:
+      return Role::reference;
+    case Phase::values:
+    case Phase::update_critic:
+      return Role::critic;
+    case Phase::old_logprob:
+    case Phase::advantage:
+    case Phase::update_actor:
+    case Phase::weight_sync:
+    case Phase::checkpoint:
+      return Role::actor;
+  }
+  throw std::logic_error("no such Phase");
+}
+
+// Neighbours of one group do not need each other's results.
+int group_of(Phase phase) {
+  if (contains({Phase::score, Phase::old_logprob, Phase::reference, Phase::values}, phase)) return 1;
+  if (contains({Phase::update_critic, Phase::update_actor}, phase)) return 2;
+  return 0;
+}
+
+void work(PhaseRun& p) {
+  RunState& run = p.run;
+  switch (p.phase) {
+    case Phase::generate:
+      return generate(p);
+    case Phase::score:
+      score_samples(p);
+      if (Team* const reward = run.find_team(Role::reward)) forward_pass(p, *reward);
+      return;
+    case Phase::old_logprob:
+      return forward_pass(p, run.team(Role::actor));
+    case Phase::reference: {
+      // An adapter's reference is the base model with the adapter switched off.
+      Team* const own = run.find_team(Role::reference);
+      return forward_pass(p, own != nullptr ? *own : run.team(Role::actor));
+    }
+    case Phase::values:
+      return forward_pass(p, run.team(Role::critic));
+    case Phase::update_critic:
+      return update(p, run.team(Role::critic));
+    case Phase::update_actor:
+      return update(p, run.team(Role::actor));
+    case Phase::weight_sync:
+      return synchronise_weights(p);
+    case Phase::sleep:
+    case Phase::wake:
+    case Phase::advantage:
+      return;  // copies and overhead only
+    case Phase::checkpoint:
+      break;
+  }
+  throw std::logic_error(fmt::format("phase {} is not simulated", name_of(p.phase)));
+}
+
+void overhead(PhaseRun& p, std::string_view label, Seconds duration) {
+  if (!(duration.value > 0)) return;
+  Seconds const start = p.run.engine.now();
+  for (int c = 0; c < p.pool.classes(); ++c) {
+    p.recorder.span(p.pool.first_class() + c, Stream::host, Activity::overhead, label, start,
+                    start + duration);
+  }
+  p.run.engine.delay(duration);
+}
+
+void wait_since_last_phase(PhaseRun const& p) {
+  Seconds const now = p.run.engine.now();
+  for (int c = 0; c < p.pool.classes(); ++c) {
+    p.recorder.span(p.pool.first_class() + c, Stream::compute, Activity::phase_wait, "waits for other pools",
+                    p.pool.idle_since, now);
+  }
+}
+
+void stop_out_of_memory(PhaseRun const& p, OomRecord const& oom) {
+  EventLog& log = p.run.log;
+  log.ooms.push_back(oom);
+  log.outcome = Outcome::oom;
+  log.outcome_reason = fmt::format("rank {} runs out of {}memory in {} of step {}: {} needs {}, {} are free",
+                                   oom.rank, oom.kind == "host" ? "host " : "", name_of(p.phase),
+                                   p.batch.step + 1, oom.allocation, format(oom.requested), format(oom.free));
+  p.run.stopped = true;
+}
+
+struct Copies {
+  std::vector<std::vector<HostCopy>> before;
+  std::vector<std::vector<HostCopy>> after;
+  Seconds fixed;
+};
+
+Copies copies_of(PhaseRun const& p) {
+  Copies all;
+  for (int c = 0; c < p.pool.classes(); ++c) {
+    Switching s = switching(p.pool.job, p.pool.ledger_of(p.pool.first_class() + c), p.phase);
+    all.before.push_back(std::move(s.before));
+    all.after.push_back(std::move(s.after));
+    all.fixed = s.fixed;
+  }
+  return all;
+}
+
+// Phases of one group, pool by pool in order, each pool in an actor of its own.
+bool run_group(RunState& run, Batch& batch, std::vector<Phase> const& phases) {
+  std::map<int, std::vector<Phase>> of_pool;
+  for (Phase p : phases) of_pool[pool_of_phase(run.job, p)].push_back(p);
+  auto const run_all = [&run, &batch](std::vector<Phase> const& mine) {
+    for (Phase p : mine) {
+      if (run.stopped || !run_phase(run, batch, p)) return;
+    }
+  };
+  if (of_pool.size() == 1) {
+    run_all(phases);
+    return !run.stopped;
+  }
+  auto const left = std::make_shared<std::size_t>(of_pool.size());
+  auto const done = std::make_shared<Wake>();
+  for (auto const& [pool, mine] : of_pool) {
+    run.engine.spawn(fmt::format("pool {}", pool), [&run, left, done, mine = mine, run_all] {
+      run_all(mine);
+      if (--*left == 0) run.engine.wake(*done);
+    });
+  }
+  run.engine.wait(*done);
+  return !run.stopped;
+}
+
+}  // namespace
+
+int pool_of_phase(Job const& job, Phase phase) { return pool_of(job, role_of(job, phase)); }
+
+bool run_phase(RunState& run, Batch& batch, Phase phase) {
+  PoolState& pool = *run.pools[static_cast<std::size_t>(pool_of_phase(run.job, phase))];
+  PhaseRun p{run, pool, batch, phase, {run.recorder, batch.step, phase}};
+  wait_since_last_phase(p);
+  Seconds const start = run.engine.now();
+  record_memory(p);
+  if (auto const oom = out_of_memory(p)) {
+    stop_out_of_memory(p, *oom);
+    return false;
+  }
+  Copies const copies = copies_of(p);
+  overhead(p, "engine switches", copies.fixed);
+  overhead(p, "calls of the workers", run.job.framework.dispatch_per_phase);
+  copy_to_and_from_host(p, copies.before);
+  work(p);
+  copy_to_and_from_host(p, copies.after);
+  pool.idle_since = run.engine.now();
+  p.recorder.window(pool.index, start, pool.idle_since);
+  return true;
+}
+
+bool run_phases(RunState& run, Batch& batch, std::vector<Phase> const& phases) {
+  for (std::size_t i = 0; i < phases.size();) {
+    std::vector<Phase> group = {phases[i++]};
+    while (i < phases.size() && group_of(group.front()) > 0 && group_of(phases[i]) == group_of(group.front()))
+      group.push_back(phases[i++]);
+    if (!run_group(run, batch, group)) return false;
+  }
+  return true;
+}
+
+std::vector<Phase> training_phases(Job const& job, int step) {
+  std::vector<Phase> phases = without(step_phases(job), {Phase::generate, Phase::sleep, Phase::wake});
+  bool const warm_up = job.algorithm.kind == AlgorithmKind::ppo && step < job.algorithm.critic_warmup;
+  return warm_up ? without(phases, {Phase::update_actor, Phase::weight_sync}) : phases;
+}
+
+void hand_over_samples(RunState& run, Batch const& batch) {
+  Team const& actor = run.team(Role::actor);
+  auto const trained = forward_shards(actor, batch.samples);
+  std::map<std::pair<int, int>, int> counts;  // (engine, replica) -> samples
+  for (std::size_t r = 0; r < trained.size(); ++r) {
+    for (Sample const& s : trained[r])
+      ++counts[{batch.engine_of[static_cast<std::size_t>(s.id)], static_cast<int>(r)}];
+  }
+  Placement const& from = run.rollout->pool->placement;
+  Placement const& to = actor.pool->placement;
+  for (auto const& [pair, samples] : counts) {
+    auto const [engine, replica] = pair;
+    run.recorder.handover({batch.step, from.classes_of_engine[static_cast<std::size_t>(engine)].front(),
+                           to.classes_of_stage[static_cast<std::size_t>(replica)].front().front(),
+                           batch.generated, run.engine.now(), samples});
+  }
+}
+
+}  // namespace rollcast

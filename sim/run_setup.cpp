@@ -1,0 +1,159 @@
+#include "sim/run_setup.hpp"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "models/rollout_prices.hpp"
+#include "models/stage_layers.hpp"
+#include "sim/cluster.hpp"
+#include "sim/crossings.hpp"
+#include "sim/platform.hpp"
+
+namespace rollcast {
+namespace {
+
+PoolInfo info_of(Pool const& pool, Profile const& profile) {
+  Gpu const& gpu = pool.cluster.node.gpu;
+  return {.name = pool.name,
+          .node = pool.cluster.node.name,
+          .gpu = gpu.name,
+          .gpus = pool.cluster.gpus(),
+          .peak_flops = gpu.bf16,
+          .memory_bandwidth = gpu.memory_bandwidth,
+          .capacity = gpu.visible_memory,
+          .prices = profile.note};
+}
+
+// Stages with equal lines share a ledger: the last one that starts at or before the stage.
+std::vector<int> ledgers_of_classes(std::vector<RankLedger> const& ledgers, Placement const& placement) {
+  std::vector<int> of_class;
+  for (ClassPlace const& place : placement.places) {
+    int found = 0;
+    for (std::size_t l = 0; l < ledgers.size(); ++l) {
+      if (ledgers[l].pipeline_stage <= place.stage) found = static_cast<int>(l);
+    }
+    of_class.push_back(found);
+  }
+  return of_class;
+}
+
+void add_pool(RunState& run, int index, Profile const& profile) {
+  Job job = run.job.pools.empty() ? run.job : on_pool(run.job, index);
+  int const first_class = static_cast<int>(run.log.rank_classes.size());
+  Placement placement = place(job, first_class);
+  std::vector<RankLedger> ledgers = memory_ledger(job);
+  std::vector<int> of_class = ledgers_of_classes(ledgers, placement);
+  EventLog& log = run.log;
+  for (int l : of_class) log.ledger_of_class.push_back(static_cast<int>(log.ledgers.size()) + l);
+  log.ledgers.insert(log.ledgers.end(), ledgers.begin(), ledgers.end());
+  log.rank_classes.insert(log.rank_classes.end(), placement.classes.begin(), placement.classes.end());
+  auto prices = std::make_unique<CollectivePrices>(profile, job.cluster);
+  run.pools.push_back(std::make_unique<PoolState>(PoolState{.index = index,
+                                                            .job = std::move(job),
+                                                            .profile = profile,
+                                                            .prices = std::move(prices),
+                                                            .placement = std::move(placement),
+                                                            .ledgers = std::move(ledgers),
+                                                            .ledger_of_class = std::move(of_class)}));
+}
+
+std::vector<Stage> stages_of(Job const& job, Role role) {
+  TrainerOptions const& t = job.train;
+  auto const layers = stage_layers(job.model.layers, {.ranks = t.parallel.pp,
+                                                      .chunks = t.virtual_stages,
+                                                      .first = t.first_stage_layers,
+                                                      .last = t.last_stage_layers});
+  if (!layers) throw std::logic_error("no such split of layers over pipeline stages");
+  std::vector<Stage> stages = pipeline_stages(job.model, *layers);
+  // A value head has one output.
+  if (role == Role::critic || role == Role::reward) stages.back().has_lm_head = false;
+  return stages;
+}
+
+void add_teams(RunState& run) {
+  for (ModelRole const& r : model_roles(run.job.algorithm)) {
+    if (r.shares_actor_weights) continue;
+    PoolState& pool = *run.pools[static_cast<std::size_t>(pool_of(run.job, r.role))];
+    Job job = pool.job;
+    job.model = architecture_of(run.job, r.role);
+    std::vector<Stage> stages = stages_of(job, r.role);
+    run.teams.push_back(std::make_unique<Team>(Team{r.role, std::move(job), &pool, std::move(stages), {}}));
+  }
+}
+
+bool is_trained(Role role) { return role == Role::actor || role == Role::critic; }
+
+// The gradient groups of all trained models on a pool; their links are shared, so they are planned together.
+void add_gradient_groups(RunState& run, PoolState const& pool) {
+  std::vector<Team*> trained;
+  for (auto const& t : run.teams) {
+    if (t->pool == &pool && is_trained(t->role)) trained.push_back(t.get());
+  }
+  if (trained.empty()) return;
+  Cluster const cluster = build_cluster(pool.job.cluster, pool.profile);
+  std::vector<Traffic> traffics;
+  int const pp = pool.job.train.parallel.pp;
+  for (Team const* team : trained) {
+    for (int stage = 0; stage < pp; ++stage) {
+      std::string const of = team->role == Role::actor ? "" : fmt::format("{} ", name_of(team->role));
+      Traffic traffic{fmt::format("{}gradients of stage {}", of, stage), {}};
+      for (auto const& ranks : gradient_groups(team->job, stage))
+        traffic.copies.push_back(ring_crossings(cluster, ranks));
+      traffics.push_back(std::move(traffic));
+    }
+  }
+  auto const parts = build_platform(run.engine, cluster, traffics);
+  std::size_t next = 0;
+  for (Team* team : trained) {
+    for (int stage = 0; stage < pp; ++stage, ++next) {
+      team->gradients.push_back(
+          run.collectives.add_communicator({traffics[next].name, data_parallel(team->job), parts[next]}));
+    }
+  }
+}
+
+void add_rollout(RunState& run) {
+  if (!has_rollout(run.job.algorithm)) return;
+  PoolState& pool = *run.pools[static_cast<std::size_t>(pool_of(run.job, Role::rollout))];
+  Job const& job = pool.job;
+  EngineOverhead const* const overhead = find_overhead(pool.profile.engines, job.rollout.kind);
+  run.rollout = RolloutPool{
+      .job = job,
+      .pool = &pool,
+      .prices = rollout_step_prices(pool.profile, *pool.prices, job.model, job.rollout),
+      .kv_blocks = kv_blocks(job),
+      .least_prefill_step = overhead != nullptr ? least_prefill_step(*overhead, job.model) : Seconds(0)};
+}
+
+}  // namespace
+
+Team& RunState::team(Role role) const {
+  Team* const found = find_team(role);
+  if (found == nullptr) throw std::logic_error(fmt::format("the run has no {}", name_of(role)));
+  return *found;
+}
+
+EventLog new_log(Scenario const& scenario, std::span<Profile const* const> of_pools,
+                 RunOptions const& options) {
+  EventLog log;
+  log.scenario = scenario.name;
+  log.seed = options.seed;
+  std::vector<Pool> const pools = pools_of(scenario.job);
+  if (pools.size() != of_pools.size()) throw std::logic_error("one profile for each pool");
+  for (std::size_t i = 0; i < pools.size(); ++i) log.pools.push_back(info_of(pools[i], *of_pools[i]));
+  if (scenario.measured) {
+    log.measured = scenario.measured->values;
+    log.measured_source = scenario.measured->source;
+  }
+  return log;
+}
+
+void set_up(RunState& run, std::span<Profile const* const> of_pools) {
+  for (std::size_t i = 0; i < of_pools.size(); ++i) add_pool(run, static_cast<int>(i), *of_pools[i]);
+  add_teams(run);
+  for (auto const& pool : run.pools) add_gradient_groups(run, *pool);
+  add_rollout(run);
+}
+
+}  // namespace rollcast

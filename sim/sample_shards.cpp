@@ -1,0 +1,78 @@
+#include "sim/sample_shards.hpp"
+
+#include <algorithm>
+
+namespace rollcast {
+namespace {
+
+std::vector<int> lengths_of(std::vector<Sample> const& samples) {
+  std::vector<int> lengths;
+  lengths.reserve(samples.size());
+  for (Sample const& s : samples) lengths.push_back(s.tokens());
+  return lengths;
+}
+
+RankLengths picked(std::vector<std::vector<int>> const& parts, std::vector<int> const& lengths) {
+  RankLengths out;
+  out.reserve(parts.size());
+  for (auto const& part : parts) {
+    auto& of_rank = out.emplace_back();
+    of_rank.reserve(part.size());
+    for (int i : part) of_rank.push_back(lengths[static_cast<std::size_t>(i)]);
+  }
+  return out;
+}
+
+// Slice `step` of `steps` equal ones of each rank.
+RankLengths slices(RankLengths const& ranks, std::size_t step, std::size_t steps) {
+  RankLengths out;
+  for (auto const& lengths : ranks) {
+    std::size_t const n = lengths.size();
+    out.emplace_back(lengths.begin() + static_cast<std::ptrdiff_t>(n * step / steps),
+                     lengths.begin() + static_cast<std::ptrdiff_t>(n * (step + 1) / steps));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::vector<Sample>> forward_shards(Team const& team, std::vector<Sample> const& samples) {
+  std::vector<std::vector<Sample>> shards;
+  for (auto const& part : deal_samples(team.job, lengths_of(samples), team.replicas())) {
+    auto& shard = shards.emplace_back();
+    for (int i : part) shard.push_back(samples[static_cast<std::size_t>(i)]);
+  }
+  return shards;
+}
+
+RankLengths forward_lengths(Team const& team, std::vector<Sample> const& samples) {
+  std::vector<int> const lengths = lengths_of(samples);
+  return picked(deal_samples(team.job, lengths, team.replicas()), lengths);
+}
+
+std::vector<RankLengths> optimizer_steps(Team const& team, std::vector<Sample> const& samples) {
+  Algorithm const& a = team.job.algorithm;
+  std::vector<int> const lengths = lengths_of(samples);
+  // train_batch counts pairs for dpo.
+  std::size_t const per_step =
+      static_cast<std::size_t>(a.train_batch) * (a.kind == AlgorithmKind::dpo ? 2 : 1);
+  std::size_t const steps = (lengths.size() + per_step - 1) / per_step;
+  std::vector<RankLengths> out;
+  for (int epoch = 0; epoch < a.epochs; ++epoch) {
+    if (team.job.train.balance == Balance::karmarkar_karp) {
+      RankLengths const whole = forward_lengths(team, samples);
+      for (std::size_t k = 0; k < steps; ++k) out.push_back(slices(whole, k, steps));
+      continue;
+    }
+    for (std::size_t k = 0; k < steps; ++k) {
+      auto const first = lengths.begin() + static_cast<std::ptrdiff_t>(k * per_step);
+      auto const last =
+          lengths.begin() + static_cast<std::ptrdiff_t>(std::min(lengths.size(), (k + 1) * per_step));
+      std::vector<int> const batch(first, last);
+      out.push_back(picked(deal_samples(team.job, batch, team.replicas()), batch));
+    }
+  }
+  return out;
+}
+
+}  // namespace rollcast

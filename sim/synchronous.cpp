@@ -1,0 +1,47 @@
+#include "sim/phases.hpp"
+#include "sim/schedules.hpp"
+#include "sim/step_record.hpp"
+
+namespace rollcast {
+namespace {
+
+// The phases up to the hand-over of samples, and those after it.
+bool run_step(RunState& run, Batch& batch) {
+  std::vector<Phase> const order = step_phases(run.job);
+  std::vector<Phase> training;
+  bool generated = false;
+  // Switching phases stand where the framework has them, between the others.
+  auto const flush = [&] {
+    bool const good = run_phases(run, batch, training);
+    training.clear();
+    return good;
+  };
+  std::vector<Phase> const kept = training_phases(run.job, batch.step);
+  for (Phase p : order) {
+    bool const is_generation = contains({Phase::generate, Phase::sleep, Phase::wake}, p);
+    if (!is_generation) {
+      if (contains(kept, p)) training.push_back(p);
+      if (p == Phase::score && generated) {
+        if (!flush()) return false;
+        hand_over_samples(run, batch);
+      }
+      continue;
+    }
+    if (!flush() || !run_phase(run, batch, p)) return false;
+    if (p == Phase::generate) generated = true;
+  }
+  return flush();
+}
+
+}  // namespace
+
+void run_synchronous(RunState& run) {
+  for (int step = 0; step < run.options.steps; ++step) {
+    Batch batch{.step = step, .samples = samples_of_step(run.job, run.options.seed, step)};
+    Seconds const start = run.engine.now();
+    if (!run_step(run, batch)) return;
+    record_step(run, batch, start);
+  }
+}
+
+}  // namespace rollcast
