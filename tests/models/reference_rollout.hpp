@@ -57,8 +57,8 @@ class ReferenceRollout {
         return e.second.what == Action::submit && e.second.request.id == id;
       });
       if (a == announced_.end()) return false;
+      out.push_back({id, Seconds(now_), a->second.request.generated, true});
       announced_.erase(a);
-      out.push_back({id, Seconds(now_), 0, true});
     }
     note();
     return true;
@@ -136,6 +136,7 @@ class ReferenceRollout {
       if (a.what == Action::submit) {
         Live r;
         r.request = a.request;
+        r.generated = a.request.generated;
         waiting_.push_back(r);
       } else {
         paused_ = a.what == Action::pause;

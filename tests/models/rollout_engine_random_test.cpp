@@ -83,7 +83,8 @@ Workload random_workload(Draw& d) {
 Request random_request(Draw& d, Workload const& w, std::int64_t id) {
   int const group = d.whole(0, static_cast<int>(w.group_prompts.size()) - 1);
   int const prompt = w.group_prompts[static_cast<std::size_t>(group)];
-  return {id, d.often(0.7) ? group : -1, prompt, d.whole(1, w.longest_response)};
+  int const response = d.whole(1, w.longest_response);
+  return {id, d.often(0.7) ? group : -1, prompt, response, d.often(0.2) ? d.whole(0, response - 1) : 0};
 }
 
 void expect_near(double a, double b) { EXPECT_NEAR(a, b, 1e-9 * std::max(1.0, std::fabs(b))); }
