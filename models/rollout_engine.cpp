@@ -31,7 +31,7 @@ RolloutEngine::RolloutEngine(EngineOptions const& options, std::int64_t kv_block
 
 // ---- outside events
 
-void RolloutEngine::submit(Request const& r, Seconds at) { announce({max(at, now_), Act::arrive, add(r)}); }
+void RolloutEngine::submit(Request const& r, Seconds at) { announce({at, Act::arrive, add(r)}); }
 
 void RolloutEngine::submit(std::vector<Request> const& batch, Seconds at) {
   sequences_.reserve(sequences_.size() + batch.size());
@@ -39,9 +39,9 @@ void RolloutEngine::submit(std::vector<Request> const& batch, Seconds at) {
   for (Request const& r : batch) submit(r, at);
 }
 
-void RolloutEngine::pause(Seconds at) { announce({max(at, now_), Act::pause, -1}); }
+void RolloutEngine::pause(Seconds at) { announce({at, Act::pause, -1}); }
 
-void RolloutEngine::resume(Seconds at) { announce({max(at, now_), Act::resume, -1}); }
+void RolloutEngine::resume(Seconds at) { announce({at, Act::resume, -1}); }
 
 int RolloutEngine::add(Request const& r) {
   if (r.prompt_tokens < 1 || r.response_tokens < 1)

@@ -127,7 +127,7 @@ class ReferenceRollout {
     int holders = 0;           // running members
   };
 
-  void announce(Seconds at, Action a) { announced_.emplace(std::max(at.value, now_), a); }
+  void announce(Seconds at, Action a) { announced_.emplace(at.value, a); }
 
   void act_due() {
     while (!announced_.empty() && announced_.begin()->first <= now_) {
