@@ -13,6 +13,10 @@ constexpr Seconds kNever{std::numeric_limits<double>::infinity()};
 
 RolloutEngine::RolloutEngine(EngineOptions const& options, std::int64_t kv_blocks, StepPrices const& prices,
                              Seconds least_prefill_step)
+    : RolloutEngine(options, kv_blocks, StepTable(prices), least_prefill_step) {}
+
+RolloutEngine::RolloutEngine(EngineOptions const& options, std::int64_t kv_blocks, StepTable const& prices,
+                             Seconds least_prefill_step)
     : block_size_(options.block_size),
       max_running_(options.max_num_seqs),
       budget_(options.max_num_batched_tokens),
@@ -27,7 +31,7 @@ RolloutEngine::RolloutEngine(EngineOptions const& options, std::int64_t kv_block
 
 // ---- outside events
 
-void RolloutEngine::submit(Request const& r, Seconds at) { announce({max(at, now_), Act::arrive, add(r)}); }
+void RolloutEngine::submit(Request const& r, Seconds at) { announce({at, Act::arrive, add(r)}); }
 
 void RolloutEngine::submit(std::vector<Request> const& batch, Seconds at) {
   sequences_.reserve(sequences_.size() + batch.size());
@@ -35,13 +39,15 @@ void RolloutEngine::submit(std::vector<Request> const& batch, Seconds at) {
   for (Request const& r : batch) submit(r, at);
 }
 
-void RolloutEngine::pause(Seconds at) { announce({max(at, now_), Act::pause, -1}); }
+void RolloutEngine::pause(Seconds at) { announce({at, Act::pause, -1}); }
 
-void RolloutEngine::resume(Seconds at) { announce({max(at, now_), Act::resume, -1}); }
+void RolloutEngine::resume(Seconds at) { announce({at, Act::resume, -1}); }
 
 int RolloutEngine::add(Request const& r) {
   if (r.prompt_tokens < 1 || r.response_tokens < 1)
     throw std::logic_error("a request needs a prompt and a response of at least one token");
+  if (r.generated < 0 || r.generated >= r.response_tokens)
+    throw std::logic_error("a request that goes on has some of its response left");
   std::int64_t const longest = std::int64_t{r.prompt_tokens} + r.response_tokens - 1;
   if (pages_.pages(longest) > pages_.total())
     throw std::logic_error("a request needs more KV pages than there are");
@@ -60,6 +66,7 @@ int RolloutEngine::add(Request const& r) {
   s.id = r.id;
   s.prompt = r.prompt_tokens;
   s.response = r.response_tokens;
+  s.generated = r.generated;
   s.group = group;
   s.place = Sequence::Place::announced;
   return i;
@@ -74,10 +81,9 @@ void RolloutEngine::announce(Announced a) {
 }
 
 void RolloutEngine::act_due() {
-  if (announced_done_ == announced_.size() || now_ < announced_[announced_done_].time) return;
+  if (!has_announced() || now_ < announced_[announced_done_].time) return;
   disturb();
-  for (; announced_done_ < announced_.size() && !(now_ < announced_[announced_done_].time);
-       ++announced_done_) {
+  for (; has_announced() && !(now_ < announced_[announced_done_].time); ++announced_done_) {
     Announced const& a = announced_[announced_done_];
     if (a.act == Act::arrive) {
       at(a.sequence).place = Sequence::Place::waiting;
@@ -86,15 +92,18 @@ void RolloutEngine::act_due() {
       paused_ = a.act == Act::pause;
     }
   }
-  if (announced_done_ == announced_.size()) {
+  if (!has_announced()) {
     announced_.clear();
     announced_done_ = 0;
   }
   mark();
 }
 
-// An outside event changes what the next step does: plans are void.
+// An outside event changes what the next step does: plans are void. But the first step of a stretch has its
+// pages from the moment at which the stretch is open.
 void RolloutEngine::disturb() {
+  if (stretch_.open && stretch_.done == 0)
+    throw std::logic_error("rollout engine: an outside event within a step that has begun");
   next_is_known_ = false;
   stretch_.open = false;
   ++counters_.events;
@@ -185,13 +194,36 @@ void RolloutEngine::drive(Seconds t, bool to_first_completion, std::vector<Compl
   for (;;) {
     act_due();
     if (!(now_ < t) || (to_first_completion && out.size() > before)) break;
-    Seconds const limit = announced_done_ == announced_.size() ? t : min(t, announced_[announced_done_].time);
-    if (paused_ || running_.size() + waiting_.size() == 0) {
+    Seconds const limit = has_announced() ? min(t, announced_[announced_done_].time) : t;
+    if (!can_run()) {
       if (!(limit < kNever)) break;
       now_ = limit;
     } else {
-      run_event(limit, out);
+      if (!stretch_.open) start_event(out);
+      if (stretch_.open) run_stretch(limit, out);
     }
+  }
+  counters_.price_evaluations = prices_.reads();
+}
+
+EngineChange RolloutEngine::next_change() const {
+  Seconds const outside = has_announced() ? announced_[announced_done_].time : kNever;
+  if (stretch_.open && now_ < outside) return {min(stretch_.start + stretch_.cost, outside), false};
+  if (can_run() || !(now_ < outside)) return {now_, true};
+  return {outside, false};
+}
+
+void RolloutEngine::run_change(std::vector<Completion>& out) {
+  next_is_known_ = false;
+  Seconds const outside = has_announced() ? announced_[announced_done_].time : kNever;
+  if (stretch_.open && now_ < outside) {
+    run_stretch(outside, out);
+  } else if (can_run() || !(now_ < outside)) {
+    act_due();
+    if (can_run()) start_event(out);
+  } else if (has_announced()) {
+    now_ = outside;
+    act_due();
   }
   counters_.price_evaluations = prices_.reads();
 }

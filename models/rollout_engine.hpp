@@ -27,7 +27,12 @@
 // order of time, then of call; the others act at now(). Where advance_to cuts the time changes no result, not
 // even the last bit. Completions of one boundary come in admission order.
 //
-// An engine can be copied, to ask what would happen.
+// An engine can be copied, to ask what would happen. Copies, and engines made from one StepTable, share the
+// prices.
+//
+// Who drives many engines at once (models/rollout_fleet.hpp) goes from change to change instead: next_change
+// says when, and what must be announced by then; run_change takes the engine there. The results are the same
+// to the last bit.
 #pragma once
 
 #include <cstdint>
@@ -48,14 +53,24 @@ struct Request {
   std::int64_t group = -1;  // requests of one group share their prompt; -1: none
   int prompt_tokens = 0;    // at least 1
   int response_tokens = 0;  // the length at which it will stop, at least 1
+  // Of its response, tokens that an earlier life yielded: it prefills prompt + generated and goes on from
+  // there.
+  int generated = 0;
 };
 
 struct Completion {
   std::int64_t id = 0;
   Seconds time;
-  int generated = 0;  // less than response_tokens only when aborted
+  int generated = 0;  // in all its lives; less than response_tokens only when aborted
   bool aborted = false;
-  Seconds first_token{};  // end of the step that yielded it; 0 where there is none
+  Seconds first_token{};  // end of the step that yielded it; 0 where there is none in this life
+};
+
+// When an engine changes next. A step that starts depends on every outside event at or before `time`, any
+// other change only on those before it.
+struct EngineChange {
+  Seconds time;  // infinite: nothing happens without outside help
+  bool starts_step = false;
 };
 
 // One point of the engine's curves, written at every event: what holds from this time on. One per time, the
@@ -84,14 +99,17 @@ struct EngineCounters {
 
 class RolloutEngine {
  public:
-  // prices must outlive the engine. kv_blocks: pages available. std::logic_error: an option below 1,
-  // kv_blocks below 1, prices that check() refuses.
+  // kv_blocks: pages available. std::logic_error: an option below 1, kv_blocks below 1, prices that check()
+  // refuses.
   RolloutEngine(EngineOptions const& options, std::int64_t kv_blocks, StepPrices const& prices,
+                Seconds least_prefill_step = {});
+  RolloutEngine(EngineOptions const& options, std::int64_t kv_blocks, StepTable const& prices,
                 Seconds least_prefill_step = {});
 
   // std::logic_error for a request that can never run (the scenario checks refuse it before): more pages than
   // kv_blocks for prompt + response - 1 tokens or, without chunked prefill, more of them than the budget; a
-  // prompt or response below 1; a prompt that differs in length from its group's.
+  // prompt or response below 1; generated not within [0, response); a prompt that differs in length from its
+  // group's.
   void submit(Request const& r, Seconds at);
   void submit(std::vector<Request> const& batch, Seconds at);
 
@@ -107,6 +125,13 @@ class RolloutEngine {
   // Runs until nothing is left that can run; returns the time of the last completion of this call (now(), if
   // none).
   Seconds run_to_end(std::vector<Completion>& out);
+
+  EngineChange next_change() const;
+  // The caller promises that what next_change asks for is announced. Runs to that change: a step with chunks
+  // to its end, a stretch of decode steps to its own or to the first boundary after an announced event; or
+  // only opens the stretch that next_change then tells the end of. Until an advance_to beyond now(), nothing
+  // may then be done at now(): std::logic_error.
+  void run_change(std::vector<Completion>& out);
 
   // Ends a request at now(), also one only announced. false: unknown or finished.
   bool abort(std::int64_t id, std::vector<Completion>& out);
@@ -139,6 +164,7 @@ class RolloutEngine {
     bool open = false;
     Seconds start;
     Seconds busy_at_start;
+    Seconds cost;     // of the whole stretch
     double base = 0;  // seconds of one step without attention
     std::int64_t context = 0;
     std::int64_t done = 0;
@@ -156,9 +182,12 @@ class RolloutEngine {
   void end(int i, bool aborted, std::vector<Completion>& out);
   void mark();
 
+  bool can_run() const { return !paused_ && running_.size() + waiting_.size() > 0; }
+  bool has_announced() const { return announced_done_ < announced_.size(); }
   // From event to event, until t or (if so asked) the first completion.
   void drive(Seconds t, bool to_first_completion, std::vector<Completion>& out);
-  void run_event(Seconds limit, std::vector<Completion>& out);
+  // The event of a boundary: a step with chunks, or a stretch that begins.
+  void start_event(std::vector<Completion>& out);
   bool schedule();
   bool admit_next(std::int64_t& budget);
   void run_chunks(std::vector<Completion>& out);

@@ -13,16 +13,13 @@ std::int64_t tokens_to_prefill(Sequence const& s) { return std::int64_t{s.prompt
 
 }  // namespace
 
-void RolloutEngine::run_event(Seconds limit, std::vector<Completion>& out) {
-  if (!stretch_.open) {
-    bool const preempted = schedule();
-    if (!chunks_.empty()) {
-      run_chunks(out);
-      return;
-    }
+void RolloutEngine::start_event(std::vector<Completion>& out) {
+  bool const preempted = schedule();
+  if (chunks_.empty()) {
     open_stretch(preempted);
+  } else {
+    run_chunks(out);
   }
-  run_stretch(limit, out);
 }
 
 // Decides the next step, as far as it is not plain decoding: takes the pages of its decoding sequences, fills
@@ -124,12 +121,13 @@ void RolloutEngine::open_stretch(bool preempted) {
       length = 1;
   }
   std::int64_t const more = steps_with_pages(phase_ + 1, pages_.available(), length - 1);
-  stretch_ = {true, now_, counters_.busy, prices_.base(decoding_, decoding_), context_, 0, 1 + more};
+  stretch_ = {true, now_, counters_.busy, {}, prices_.base(decoding_, decoding_), context_, 0, 1 + more};
+  stretch_.cost = stretch_cost(stretch_.length);
 }
 
 void RolloutEngine::run_stretch(Seconds limit, std::vector<Completion>& out) {
   std::int64_t steps = stretch_.length;
-  Seconds cost = stretch_cost(steps);
+  Seconds cost = stretch_.cost;
   if (limit < stretch_.start + cost) {
     steps = first_step_at(limit);
     cost = stretch_cost(steps);
@@ -160,7 +158,7 @@ std::int64_t RolloutEngine::first_step_at(Seconds limit) {
   std::int64_t low = stretch_.done;
   std::int64_t high = stretch_.length;
   Seconds low_time = now_;
-  Seconds high_time = stretch_.start + stretch_cost(high);
+  Seconds high_time = stretch_.start + stretch_.cost;
   for (int i = 0; high - low > 1; ++i) {
     double const part = i % 3 == 2 ? 0.5 : (limit - low_time) / (high_time - low_time);
     auto const aim = low + static_cast<std::int64_t>(std::ceil(part * static_cast<double>(high - low)));

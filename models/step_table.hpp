@@ -1,8 +1,11 @@
 // StepPrices prepared for reading: every segment of the dense curve as a line, every cell of the attention
-// table as a bilinear form, so that one read costs a handful of multiplications.
+// table as a bilinear form, so that one read costs a handful of multiplications. Copies share the tables;
+// where the last read was, and how many there were, is each copy's own.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "models/step_prices.hpp"
@@ -29,23 +32,26 @@ class StepTable {
     double intercept = 0;
     double slope = 0;
   };
-  double prefill_of(double pairs);
-
   struct Cell {  // intercept + slope c, each linear in the batch
     Line intercept;
     Line slope;
   };
+  struct Tables {
+    double fixed = 0;
+    double per_sequence = 0;
+    double chunk_read = 0;
+    std::vector<double> dense_x;
+    std::vector<Line> dense;
+    std::vector<double> prefill_x;
+    std::vector<Line> prefill;
+    std::vector<double> batch_x;
+    std::vector<double> context_x;
+    std::vector<Cell> cells;  // batch segment x context segments + context segment
+  };
+  static Tables prepare(StepPrices const& p);
+  double prefill_of(double pairs);
 
-  double fixed_ = 0;
-  double per_sequence_ = 0;
-  double chunk_read_ = 0;
-  std::vector<double> dense_x_;
-  std::vector<Line> dense_;
-  std::vector<double> prefill_x_;
-  std::vector<Line> prefill_;
-  std::vector<double> batch_x_;
-  std::vector<double> context_x_;
-  std::vector<Cell> cells_;  // batch segment x context segments + context segment
+  std::shared_ptr<Tables const> tables_;
   // Where the last read was: the next one is near.
   std::size_t dense_at_ = 0;
   std::size_t prefill_at_ = 0;

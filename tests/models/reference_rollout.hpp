@@ -57,8 +57,8 @@ class ReferenceRollout {
         return e.second.what == Action::submit && e.second.request.id == id;
       });
       if (a == announced_.end()) return false;
+      out.push_back({id, Seconds(now_), a->second.request.generated, true});
       announced_.erase(a);
-      out.push_back({id, Seconds(now_), 0, true});
     }
     note();
     return true;
@@ -127,7 +127,7 @@ class ReferenceRollout {
     int holders = 0;           // running members
   };
 
-  void announce(Seconds at, Action a) { announced_.emplace(std::max(at.value, now_), a); }
+  void announce(Seconds at, Action a) { announced_.emplace(at.value, a); }
 
   void act_due() {
     while (!announced_.empty() && announced_.begin()->first <= now_) {
@@ -136,6 +136,7 @@ class ReferenceRollout {
       if (a.what == Action::submit) {
         Live r;
         r.request = a.request;
+        r.generated = a.request.generated;
         waiting_.push_back(r);
       } else {
         paused_ = a.what == Action::pause;

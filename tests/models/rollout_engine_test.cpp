@@ -202,6 +202,46 @@ TEST(RolloutEngine, DropCacheRecomputesWhatIsInFlight) {
   EXPECT_EQ(e.counters().preemptions, 0);
 }
 
+TEST(RolloutEngine, ARequestGoesOnWhereAnEarlierLifeEnded) {
+  StepPrices const p = one_second();
+  RolloutEngine e(options(4, 8, 10), 100, p);
+  std::vector<Completion> out;
+  // 6 + 5 tokens to prefill in chunks of 10 and 1; the second yields the 6th token, two more follow.
+  e.submit({1, -1, 6, 8, 5}, seconds(0));
+  e.run_to_end(out);
+  expect_ended(out, {{1, 4, 8}});
+  EXPECT_EQ(e.counters().prefill_tokens, 11);
+  EXPECT_EQ(e.counters().generated_tokens, 3);
+  EXPECT_THROW(e.submit({2, -1, 6, 8, 8}, seconds(9)), std::logic_error);
+  EXPECT_THROW(e.submit({2, -1, 6, 8, -1}, seconds(9)), std::logic_error);
+}
+
+TEST(RolloutEngine, NextChangeTellsWhatItDependsOn) {
+  StepPrices const p = one_second();
+  RolloutEngine e(options(4, 8, 100), 100, p);
+  std::vector<Completion> out;
+  EXPECT_FALSE(e.next_change().time < seconds(1e300));
+  e.submit({1, -1, 4, 5}, seconds(2));
+  auto const expect_next = [&](double time, bool starts_step) {
+    EXPECT_DOUBLE_EQ(e.next_change().time.value, time);
+    EXPECT_EQ(e.next_change().starts_step, starts_step);
+    e.run_change(out);
+  };
+  expect_next(2, false);  // the arrival; another one at 2 would still join it
+  expect_next(2, true);   // the step with the prompt
+  EXPECT_DOUBLE_EQ(e.now().value, 3);
+  expect_next(3, true);  // four decode steps are planned
+  e.submit({2, -1, 4, 2}, seconds(4.5));
+  expect_next(4.5, false);  // cut at 5
+  EXPECT_DOUBLE_EQ(e.now().value, 5);
+  expect_next(5, true);  // the prompt of 2, to 6
+  expect_next(6, true);  // one decode step
+  EXPECT_THROW(e.drop_cache(), std::logic_error);
+  expect_next(7, false);
+  expect_ended(out, {{1, 7, 5}, {2, 7, 2}});
+  EXPECT_FALSE(e.next_change().time < seconds(1e300));
+}
+
 TEST(RolloutEngine, NextEventTimeIsTheNextCompletion) {
   StepPrices const p = one_second();
   RolloutEngine e(options(4, 1, 2), 100, p);

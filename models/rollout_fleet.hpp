@@ -1,0 +1,163 @@
+// All rollout engines of one pool as one value that a simulation drives in time: it submits requests, asks
+// for completions in order of time over all engines, and interrupts all engines at a weight update.
+//
+// Exactness. Each engine does, to the last bit, what a RolloutEngine alone would do with the same outside
+// events: an outside event at time t acts at the engine's first step boundary at or after t. No engine is
+// copied or rolled back for that. Every engine stands at its next change (EngineChange): the end of a planned
+// stretch of decode steps, or a boundary at which the next step starts. A tournament over the engines yields
+// the earliest one; it is run only when all outside events that it depends on are known, so never past the
+// fleet's time.
+//
+// Time. now() is the time up to which the fleet has been advanced; it only grows. Outside events act at
+// now(), a submit also later. An event of the simulation that does not touch the fleet needs no call: the
+// fleet may lag behind the simulation's clock and be advanced when something touches it. So a driver goes
+//   from completion to completion (advance_to_completion), where a completion can cause a new submit, and
+//   to the times of its own (advance_to), where it pauses, updates weights or takes samples,
+// and its own clock needs no event for each completion. Between two outside events the cost is one tournament
+// and one engine event for each of: a finish, a prefill step, its following stretch, a preemption.
+//
+// Completions are handed over in order of (time, engine, order within the engine: of admission), each once,
+// in the call that advances to or beyond its time. A step that ends after t is not part of advance_to(t).
+//
+// Balance. Which engine a request goes to is decided by the call that submits it:
+//   contiguous   request i of a batch of n goes to engine e with n e / E <= i < n (e + 1) / E (a batch of
+//   one:
+//                to engine 0)
+//   round_robin  in turn, over all calls
+//   least_load   to the one with the fewest requests that were submitted and not handed over; the lowest
+//   index
+//                of equals
+//   by_group     a request without group, and the first of a group, as least_load; the others of the group to
+//                the same engine, also later ones (verl's load balancer keeps a conversation on one server
+//                likewise)
+// An engine with a limit keeps what it may not have yet in a queue of its own, in order; a request leaves it
+// at the boundary at which others end:
+//   feed            so many requests at a time, the next ones when all of those have ended (a stack that
+//   calls
+//                   the engine once per rollout micro-batch)
+//   most_in_flight  so many at most, another as one ends (a client that bounds its concurrent requests)
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <unordered_map>
+#include <vector>
+
+#include "models/rollout_engine.hpp"
+#include "models/tournament.hpp"
+
+namespace rollcast {
+
+enum class EngineBalance { contiguous, round_robin, least_load, by_group };
+
+struct FleetOptions {
+  int engines = 1;
+  EngineBalance balance = EngineBalance::contiguous;
+  int feed = 0;            // 0: no limit
+  int most_in_flight = 0;  // 0: no limit; unused with feed
+};
+
+struct FleetCompletion {
+  int engine = 0;
+  Completion completion;
+};
+
+class RolloutFleet {
+ public:
+  // Engines alike, each with kv_blocks pages; they share the prices. std::logic_error: no engine, a negative
+  // limit, and as RolloutEngine.
+  RolloutFleet(FleetOptions const& fleet, EngineOptions const& options, std::int64_t kv_blocks,
+               StepPrices const& prices, Seconds least_prefill_step = {});
+
+  // Return the engine of each request. std::logic_error: at < now() (after next_time(): at <= now(), and any
+  // other outside event), and as RolloutEngine::submit.
+  int submit(Request const& r, Seconds at);
+  std::vector<int> submit(std::vector<Request> const& batch, Seconds at);
+
+  // For a driver that must name a time to come back at: the caller has no more outside events for now(), what
+  // starts at now() starts, and the time of the next change is returned; infinite: nothing without outside
+  // help. Later than now(), and nothing is handed over before it; perhaps nothing at it.
+  Seconds next_time();
+  // Appends what finishes up to and including t. std::logic_error: t < now(), or not finite.
+  void advance_to(Seconds t, std::vector<FleetCompletion>& out);
+  // Advances to the next completion, if it is at or before limit, and appends all of that time: true. Else
+  // advances to limit (if that is finite): false.
+  bool advance_to_completion(Seconds limit, std::vector<FleetCompletion>& out);
+  // Until nothing is left that can run; now() is then the time of the last completion. Returns it.
+  Seconds run_to_end(std::vector<FleetCompletion>& out);
+
+  // Ends one request at its engine's first boundary at or after now(), and appends it with that time. false:
+  // unknown there, or it has finished by then.
+  bool abort(int engine, std::int64_t id, std::vector<FleetCompletion>& out);
+  // Ends every request likewise and appends all, also what has finished by those boundaries.
+  void abort_all(std::vector<FleetCompletion>& out);
+  // No step starts after an engine's first boundary at or after now(), until resume(). Returns the last of
+  // these boundaries: from then on the whole fleet stands still. KV stays.
+  Seconds pause();
+  void resume();
+  // RolloutEngine::drop_cache at those boundaries: what is in flight recomputes its KV, shared prompts too.
+  void drop_cache();
+
+  Seconds now() const { return now_; }
+  int engines() const { return static_cast<int>(engines_.size()); }
+  RolloutEngine const& engine(int e) const { return engines_[static_cast<std::size_t>(e)]; }
+  // Requests submitted and not handed over, waiting in a queue or not.
+  std::int64_t in_flight() const { return in_flight_; }
+  int in_flight(int e) const { return load_.key(e); }
+
+ private:
+  struct Sooner {
+    bool operator()(EngineChange const& a, EngineChange const& b) const {
+      if (a.time < b.time || b.time < a.time) return a.time < b.time;
+      return !a.starts_step && b.starts_step;
+    }
+  };
+  struct Ready {
+    std::int64_t order = 0;
+    FleetCompletion what;
+  };
+  struct Later {
+    bool operator()(Ready const& a, Ready const& b) const {
+      Seconds const x = a.what.completion.time;
+      Seconds const y = b.what.completion.time;
+      if (x < y || y < x) return y < x;
+      return a.what.engine != b.what.engine ? a.what.engine > b.what.engine : a.order > b.order;
+    }
+  };
+  struct Queued {
+    Request request;
+    Seconds at;
+  };
+
+  RolloutEngine& at(int e) { return engines_[static_cast<std::size_t>(e)]; }
+  int choose(Request const& r, std::size_t i, std::size_t n);
+  void enter(int e, Request const& r, Seconds at);
+  void feed(int e);
+  bool limited() const { return feed_ > 0 || most_in_flight_ > 0; }
+  // Runs every change up to t of which all outside events are known, or up to the first completion.
+  void run(Seconds t, bool to_first_completion);
+  void come_to(Seconds t);
+  void check_not_past(Seconds at) const;
+  void stand_at_boundary(int e);
+  void collect(int e);
+  void hand_over(Seconds t, std::vector<FleetCompletion>& out);
+
+  EngineBalance balance_;
+  int feed_;
+  int most_in_flight_;
+  std::vector<RolloutEngine> engines_;
+  Tournament<EngineChange, Sooner> next_;
+  Tournament<int> load_;                   // submitted and not handed over
+  std::vector<int> given_;                 // requests that the engine has
+  std::vector<std::deque<Queued>> queue_;  // of engines with a limit
+  std::unordered_map<std::int64_t, int> engine_of_group_;
+  int turn_ = 0;
+  Seconds now_;
+  bool begun_ = false;  // what starts at now_ has started
+  std::int64_t in_flight_ = 0;
+  std::vector<Ready> ready_;  // a heap: finished, at or after now_
+  std::int64_t order_ = 0;
+  std::vector<Completion> finished_;  // of the engine that runs
+};
+
+}  // namespace rollcast
