@@ -7,6 +7,7 @@
 
 #include "calibrate/datasheet.hpp"
 #include "calibrate/embedded_profiles.hpp"
+#include "models/pools.hpp"
 
 namespace rollcast {
 namespace {
@@ -59,6 +60,13 @@ Profile profile_for(Gpu const& gpu, std::string_view engine) {
   Parsed<Profile> p = profile_for(*text, gpu);
   if (!p.value) throw std::logic_error("built-in profile of " + text->gpu + ": " + p.error);
   return std::move(*p.value);
+}
+
+std::vector<Profile> profiles_for(Job const& job) {
+  std::vector<Profile> profiles;
+  for (Pool const& pool : pools_of(job))
+    profiles.push_back(profile_for(pool.cluster.node.gpu, name_of(job.rollout.kind)));
+  return profiles;
 }
 
 PriceNote price_note(Gpu const& gpu) {

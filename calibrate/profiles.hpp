@@ -8,6 +8,7 @@
 #include "calibrate/measured_profile.hpp"
 #include "calibrate/profile_text.hpp"
 #include "models/hardware.hpp"
+#include "models/job.hpp"
 #include "models/profile.hpp"
 
 namespace rollcast {
@@ -17,6 +18,9 @@ namespace rollcast {
 // without fp8, H100-SXM for the others, which has tables of fp8.
 // Of several measured software stacks that of the engine, where there is one ("sglang"), else the first.
 Profile profile_for(Gpu const& gpu, std::string_view engine = "");
+
+// The profiles of the job's pools, in their order; engine: that of the pool that generates.
+std::vector<Profile> profiles_for(Job const& job);
 
 // It has a built-in profile of its own, and the rates of the catalog.
 bool is_measured(Gpu const& gpu);

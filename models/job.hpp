@@ -241,7 +241,7 @@ struct Environment {
   int turns = 1;
   int observation_tokens = 0;
   ServiceTime tool;
-  bool keep_kv = true;  // during the pause of a tool call
+  bool keep_kv = false;  // during the pause of a tool call
 };
 
 struct Scoring {

@@ -86,6 +86,7 @@ struct EngineCounters {
   std::int64_t steps = 0;
   std::int64_t generated_tokens = 0;
   std::int64_t prefill_tokens = 0;     // computed, recomputation included
+  std::int64_t prefills = 0;           // completed; each yields a token
   std::int64_t cached_tokens = 0;      // found in the prefix cache
   std::int64_t preemptions = 0;        // for want of pages (drop_cache counts none)
   std::int64_t price_evaluations = 0;  // reads of StepPrices: each line or table cell that a sum goes through

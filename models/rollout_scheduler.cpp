@@ -205,6 +205,7 @@ void RolloutEngine::start_decoding(int i) {
   if (s.generated == 0) s.first_token = now_;
   ++s.generated;
   ++counters_.generated_tokens;
+  ++counters_.prefills;
   s.place = Sequence::Place::decode;
   s.finish_step = step_ + (s.response - s.generated);
   ++decoding_;

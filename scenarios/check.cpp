@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "models/pools.hpp"
+#include "scenarios/check_pipeline.hpp"
 #include "scenarios/scenario.hpp"
 
 namespace rollcast {
@@ -348,11 +349,16 @@ std::vector<Problem> check_role_pool(Job const& job, Role role, std::string key)
 }  // namespace
 
 std::vector<Problem> check(Job const& job) {
-  if (job.pools.empty()) return Checker(job).run(true, true);
-  std::vector<Problem> problems = Checker(on_pool(job, job.role_pools.actor)).run(true, colocated(job));
+  std::vector<Problem> problems = check_pipeline(job);
+  if (job.pools.empty()) {
+    std::vector<Problem> const more = Checker(job).run(true, true);
+    problems.insert(problems.begin(), more.begin(), more.end());
+    return problems;
+  }
   auto const append = [&](std::vector<Problem> more) {
     problems.insert(problems.end(), more.begin(), more.end());
   };
+  append(Checker(on_pool(job, job.role_pools.actor)).run(true, colocated(job)));
   if (generates(job.algorithm.kind) && !colocated(job))
     append(Checker(on_pool(job, job.role_pools.rollout)).run(false, true));
   for (ModelRole const& r : model_roles(job.algorithm)) {

@@ -98,6 +98,10 @@ struct StepRecord {
   std::int64_t prompt_tokens = 0;
   std::int64_t response_tokens = 0;
   std::int64_t preemptions = 0;
+  std::int64_t generated_samples = 0;   // also those that are thrown away; 0: nothing is generated
+  std::int64_t computed_tokens = 0;     // of the actor's update, padding included
+  std::int64_t useful_tokens = 0;       // of these, without padding
+  std::vector<std::int64_t> staleness;  // [k]: samples that were sampled k weight updates before
 };
 
 enum class Outcome { completed, oom, stalled, deadlock, refused, failed, infeasible };

@@ -47,6 +47,8 @@ void run_one_step_off(RunState& run) {
     if (run.stopped) return;
     hand_over_samples(run, batch);
     if (!run_phases(run, batch, without(training_phases(run.job, step), {Phase::weight_sync}))) return;
+    // Generated with the weights of one update less than it was trained with.
+    add(batch.staleness, 0, 1, static_cast<std::int64_t>(batch.samples.size()));
     record_step(run, batch, start);
   }
 }

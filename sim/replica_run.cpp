@@ -70,6 +70,10 @@ std::vector<ReplicaTimes> replica_times(Team const& team, RankLengths const& len
       for (std::size_t m = 0; m < r.times.size(); ++m) r.times[m].push_back(of_stage[m]);
     }
     r.transfer = transfer_time(team, micro_batches);
+    for (MicroBatch const& m : micro_batches) {
+      r.computed_tokens += m.tokens;
+      r.useful_tokens += m.useful_tokens;
+    }
     all.push_back(std::move(r));
   }
   if (shares_parameters(team.job.train) && team.stages.size() == 1) wait_for_slowest(team, all);

@@ -16,6 +16,8 @@ struct ReplicaTimes {
   std::vector<std::vector<StageTimes>> times;
   std::vector<StageTimes> waits;  // forward and backward only; empty where replicas do not share parameters
   Seconds transfer;               // between neighbouring stages
+  std::int64_t computed_tokens = 0;
+  std::int64_t useful_tokens = 0;
 };
 
 // Of every replica, given its sequences.

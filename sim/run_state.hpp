@@ -10,6 +10,7 @@
 #include "models/collective_prices.hpp"
 #include "models/pools.hpp"
 #include "models/profile.hpp"
+#include "models/staleness.hpp"
 #include "models/step_prices.hpp"
 #include "models/switching.hpp"
 #include "models/training.hpp"
@@ -70,6 +71,10 @@ struct Batch {
   std::vector<Seconds> finished = {};  // of each sample
   Seconds generated = {};
   std::int64_t preemptions = 0;
+  std::int64_t generated_samples = 0;  // also those that are thrown away
+  std::int64_t computed_tokens = 0;    // of the actor's update, with padding
+  std::int64_t useful_tokens = 0;
+  StalenessCounts staleness = {};
 };
 
 struct RunState {
@@ -82,6 +87,8 @@ struct RunState {
   std::vector<std::unique_ptr<PoolState>> pools = {};
   std::vector<std::unique_ptr<Team>> teams = {};
   std::optional<RolloutPool> rollout = {};
+  // Groups that the step before has left unfinished (partial rollout).
+  std::vector<std::pair<std::int64_t, std::vector<Sample>>> carried = {};
   bool stopped = false;  // the run ended otherwise than completed
 
   Team* find_team(Role role) const {

@@ -12,8 +12,11 @@ std::vector<Sample> dataset_samples(Job const& job, std::uint64_t seed, int step
   std::vector<Sample> samples;
   for (DatasetItem const& item : items_of_step(a.kind, job.workload, a.train_batch, seed, step)) {
     auto const add = [&](int response) {
-      samples.push_back({static_cast<std::int64_t>(samples.size()), static_cast<int>(item.id),
-                         item.prompt_tokens, response});
+      samples.push_back({.id = static_cast<std::int64_t>(samples.size()),
+                         .prompt = static_cast<int>(item.id),
+                         .prompt_tokens = item.prompt_tokens,
+                         .response_tokens = response,
+                         .draw_step = step});
     };
     add(item.response_tokens);
     if (pairs) add(item.rejected_tokens);
@@ -23,22 +26,53 @@ std::vector<Sample> dataset_samples(Job const& job, std::uint64_t seed, int step
 
 }  // namespace
 
-std::vector<Sample> samples_of_step(Job const& job, std::uint64_t seed, int step) {
+std::vector<Sample> samples_of_step(Job const& job, std::uint64_t seed, int step, int first, int prompts) {
   if (!generates(job.algorithm.kind)) return dataset_samples(job, seed, step);
   std::vector<Sample> samples;
-  samples.reserve(static_cast<std::size_t>(job.algorithm.samples()));
+  if (prompts == 0) prompts = job.algorithm.prompts;
+  samples.reserve(static_cast<std::size_t>(prompts * job.algorithm.group_size));
   auto const key = [&](Purpose purpose, std::int64_t index) {
     return RandomKey{seed, purpose, static_cast<std::uint32_t>(step), static_cast<std::uint64_t>(index)};
   };
-  for (int prompt = 0; prompt < job.algorithm.prompts; ++prompt) {
+  for (int prompt = first; prompt < first + prompts; ++prompt) {
     int const prompt_tokens = sample(job.workload.prompt_tokens, key(Purpose::prompt_length, prompt), step);
     for (int sibling = 0; sibling < job.algorithm.group_size; ++sibling) {
-      auto const id = static_cast<std::int64_t>(samples.size());
-      samples.push_back({id, prompt, prompt_tokens,
-                         sample(job.workload.response_tokens, key(Purpose::response_length, id), step)});
+      std::int64_t const id = std::int64_t{prompt} * job.algorithm.group_size + sibling;
+      Sample s{
+          .id = id,
+          .prompt = prompt,
+          .prompt_tokens = prompt_tokens,
+          .response_tokens = sample(job.workload.response_tokens, key(Purpose::response_length, id), step),
+          .draw_step = step};
+      if (job.score.environment)
+        s.observation_tokens = sequence_tokens(turns_of(job, seed, s)) - prompt_tokens - s.response_tokens;
+      samples.push_back(s);
     }
   }
   return samples;
+}
+
+TimeDistribution distribution_of(ServiceTime const& t, Seconds cut) {
+  if (t.p95.value > 0) {
+    TimeFit fit = fit_lognormal_time(t.mean, t.p95, cut);
+    if (fit.error.empty()) return fit.times;
+  }
+  return {FixedTime{t.mean}, cut};
+}
+
+std::vector<Turn> turns_of(Job const& job, std::uint64_t seed, Sample const& s) {
+  if (!job.score.environment) return {{s.prompt_tokens, 0, s.response_tokens, Seconds(0)}};
+  Environment const& e = *job.score.environment;
+  TurnModel const model{
+      .turns = {FixedLength{e.turns}, 0, 0},
+      .observation_tokens = e.observation_tokens > 0
+                                ? std::optional<Lengths>({FixedLength{e.observation_tokens}, 0, 0})
+                                : std::nullopt,
+      .tool = distribution_of(e.tool, {}),
+      .keep_kv = e.keep_kv};
+  RandomKey const key{seed, Purpose::turns, static_cast<std::uint32_t>(s.draw_step),
+                      static_cast<std::uint64_t>(s.id)};
+  return turns_of_sample(model, s.prompt_tokens, s.response_tokens, key);
 }
 
 std::vector<std::vector<Sample>> shard(std::vector<Sample> const& samples, int parts) {

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "models/environment.hpp"
 #include "models/job.hpp"
+#include "models/time_distribution.hpp"
 
 namespace rollcast {
 
@@ -13,13 +15,24 @@ struct Sample {
   int prompt = 0;       // index of its prompt
   int prompt_tokens = 0;
   int response_tokens = 0;
+  int observation_tokens = 0;  // what tools answered, between the turns
+  int generated = 0;           // of the response, in an earlier step
+  int draw_step = 0;           // of the keys of its random draws, with id
 
-  int tokens() const { return prompt_tokens + response_tokens; }
+  int tokens() const { return prompt_tokens + response_tokens + observation_tokens; }
 };
 
-// prompts x group_size samples, in order of id; sft: train_batch samples; dpo: as many pairs, chosen before
-// rejected. Lengths depend on seed, step and index alone.
-std::vector<Sample> samples_of_step(Job const& job, std::uint64_t seed, int step);
+// `prompts` (0: of the algorithm) x group_size samples, in order of id, from prompt `first` on; sft:
+// train_batch samples; dpo: as many pairs, chosen before rejected. Lengths depend on seed, step and index
+// alone.
+std::vector<Sample> samples_of_step(Job const& job, std::uint64_t seed, int step, int first = 0,
+                                    int prompts = 0);
+
+// The turns of a sample with an environment; one turn without.
+std::vector<Turn> turns_of(Job const& job, std::uint64_t seed, Sample const& s);
+
+// The scenario checks have solved it; a fixed time where no spread was given.
+TimeDistribution distribution_of(ServiceTime const& t, Seconds cut);
 
 // Contiguous shards, as a single controller splits a batch: sizes differ by at most one.
 std::vector<std::vector<Sample>> shard(std::vector<Sample> const& samples, int parts);

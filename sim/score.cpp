@@ -5,15 +5,6 @@
 namespace rollcast {
 namespace {
 
-// The scenario checks have solved it once; a fixed time where no spread was given.
-TimeDistribution distribution_of(ServiceTime const& t, Seconds cut) {
-  if (t.p95.value > 0) {
-    TimeFit fit = fit_lognormal_time(t.mean, t.p95, cut);
-    if (fit.error.empty()) return fit.times;
-  }
-  return {FixedTime{t.mean}, cut};
-}
-
 // When the last sample is scored.
 Seconds scored_by(ScoreWorkers const& workers, PhaseRun const& p) {
   RandomKey const first{p.run.options.seed, Purpose::score_time, static_cast<std::uint32_t>(p.batch.step), 0};

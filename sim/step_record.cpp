@@ -9,6 +9,10 @@ void record_step(RunState& run, Batch const& batch, Seconds start) {
   record.end = run.engine.now();
   record.samples = static_cast<std::int64_t>(batch.samples.size());
   record.preemptions = batch.preemptions;
+  record.generated_samples = batch.generated_samples;
+  record.computed_tokens = batch.computed_tokens;
+  record.useful_tokens = batch.useful_tokens;
+  record.staleness = batch.staleness.samples;
   for (Sample const& s : batch.samples) {
     record.prompt_tokens += s.prompt_tokens;
     record.response_tokens += s.response_tokens;

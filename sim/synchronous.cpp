@@ -40,6 +40,7 @@ void run_synchronous(RunState& run) {
     Batch batch{.step = step, .samples = samples_of_step(run.job, run.options.seed, step)};
     Seconds const start = run.engine.now();
     if (!run_step(run, batch)) return;
+    if (run.rollout) add(batch.staleness, 0, 0, static_cast<std::int64_t>(batch.samples.size()));
     record_step(run, batch, start);
   }
 }

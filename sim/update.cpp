@@ -187,12 +187,22 @@ void train_replica(Update& u, int replica) {
   if (--u.replicas_left == 0) u.run.engine.wake(u.done);
 }
 
+void count_tokens(Update const& u, Batch& batch) {
+  for (auto const& step : u.steps) {
+    for (ReplicaTimes const& r : step) {
+      batch.computed_tokens += r.computed_tokens;
+      batch.useful_tokens += r.useful_tokens;
+    }
+  }
+}
+
 }  // namespace
 
 void update(PhaseRun& p, Team& team) {
   auto const update = std::make_shared<Update>(Update{.run = p.run, .team = team, .recorder = p.recorder});
   for (RankLengths const& lengths : optimizer_steps(team, p.batch.samples))
     update->steps.push_back(replica_times(team, lengths, PassKind::training));
+  if (team.role == Role::actor) count_tokens(*update, p.batch);
   price_collectives(*update);
   update->replicas_left = team.replicas();
   for (int replica = 0; replica < team.replicas(); ++replica) {

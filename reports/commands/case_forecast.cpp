@@ -24,8 +24,10 @@ struct Figures {
   std::string why;
 };
 
-std::string figures_text(Scenario const& s, Profile const& p) {
-  Analysis const a = analyse(simulate(s, p, {}));
+std::string figures_text(Scenario const& s, std::vector<Profile> const& profiles) {
+  std::vector<Profile const*> of_pools;
+  for (Profile const& p : profiles) of_pools.push_back(&p);
+  Analysis const a = analyse(simulate(s, of_pools, {}));
   std::string why;
   if (a.outcome != Outcome::completed) {
     why = std::string(name_of(a.outcome));
@@ -38,7 +40,7 @@ std::string figures_text(Scenario const& s, Profile const& p) {
   return Json({{"values", values}, {"why", why}}).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-Figures figures_of(Scenario const& s, Profile const& p) {
+Figures figures_of(Scenario const& s, std::vector<Profile> const& p) {
   ApartResult const r = run_apart([&] { return figures_text(s, p); });
   if (!r.error.empty()) return {{}, "failed: " + r.error};
   Json const json = Json::parse(r.text);
@@ -64,9 +66,12 @@ ValidationCase forecast_case(Scenario const& s) {
   auto const& fitted = fitted_cases();
   c.fitted = std::find(fitted.begin(), fitted.end(), id_of(c.name)) != fitted.end();
   if (forecast.why.empty()) {
-    Profile const p = profile_for(s.job.cluster.node.gpu, name_of(s.job.rollout.kind));
+    std::vector<Profile> p = profiles_for(s.job);
     forecast = figures_of(s, p);
-    if (c.fitted) without = figures_of(s, with_case_left_out(p, id_of(c.name)));
+    if (c.fitted) {
+      for (Profile& of_pool : p) of_pool = with_case_left_out(std::move(of_pool), id_of(c.name));
+      without = figures_of(s, p);
+    }
   }
   for (std::size_t i = 0; i < c.quantities.size(); ++i) {
     std::string const& name = s.measured->values[i].first;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "calibrate/profiles.hpp"
+#include "models/pools.hpp"
 #include "reports/commands/commands.hpp"
 #include "reports/commands/memory_guard.hpp"
 #include "reports/commands/option_checks.hpp"
@@ -54,14 +55,24 @@ int refuse(std::string const& sentence) {
   return 2;
 }
 
-std::optional<Profile> profile_of(Arguments const& arguments, Job const& job) {
-  Gpu const& gpu = job.cluster.node.gpu;
-  if (arguments.profile.empty()) return profile_for(gpu, name_of(job.rollout.kind));
-  auto text = read_profile(arguments.profile);
+// Of each pool. A profile of the user's is for the pools of its card; with one pool that is checked.
+std::optional<std::vector<Profile>> profiles_of(Arguments const& arguments, Job const& job) {
+  std::vector<Profile> profiles = profiles_for(job);
+  if (arguments.profile.empty()) return profiles;
+  auto const text = read_profile(arguments.profile);
   if (!text) return std::nullopt;
-  Parsed<Profile> profile = profile_with(std::move(*text), gpu, name_of(job.rollout.kind));
-  if (!profile.value) print_error(arguments.profile + ": " + profile.error);
-  return std::move(profile.value);
+  std::vector<Pool> const pools = pools_of(job);
+  for (std::size_t i = 0; i < pools.size(); ++i) {
+    Gpu const& gpu = pools[i].cluster.node.gpu;
+    if (pools.size() > 1 && text->gpu != gpu.name) continue;
+    Parsed<Profile> profile = profile_with(*text, gpu, name_of(job.rollout.kind));
+    if (!profile.value) {
+      print_error(arguments.profile + ": " + profile.error);
+      return std::nullopt;
+    }
+    profiles[i] = std::move(*profile.value);
+  }
+  return profiles;
 }
 
 int run(Arguments const& arguments) {
@@ -81,13 +92,16 @@ int run(Arguments const& arguments) {
   }
   if (std::string const problem = memory_problem(scenario->job, arguments); !problem.empty())
     return refuse(problem);
-  auto const profile = profile_of(arguments, scenario->job);
-  if (!profile) return 2;
+  auto const profiles = profiles_of(arguments, scenario->job);
+  if (!profiles) return 2;
   if (arguments.explain) {
-    std::string const told = explain(*scenario) + "\n" + sentence(profile->note) + "\n\n";
+    std::string told = explain(*scenario) + "\n";
+    for (Profile const& p : *profiles) told += sentence(p.note) + "\n\n";
     if (std::string const error = write_file("-", told); !error.empty()) return refuse(error);
   }
-  return write_outputs(simulate(*scenario, *profile, arguments.run), arguments.outputs);
+  std::vector<Profile const*> of_pools;
+  for (Profile const& p : *profiles) of_pools.push_back(&p);
+  return write_outputs(simulate(*scenario, of_pools, arguments.run), arguments.outputs);
 }
 
 }  // namespace

@@ -1,0 +1,151 @@
+#include "sim/rollout_loop.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace rollcast {
+namespace {
+
+FleetOptions fleet_options(RolloutPool const& pool) {
+  EngineOptions const& e = pool.job.rollout;
+  return {.engines = pool.engines(), .balance = e.balance, .feed = e.feed, .most_in_flight = 0};
+}
+
+}  // namespace
+
+RolloutLoop::RolloutLoop(RolloutPool const& pool, Job const& job, std::uint64_t seed, Seconds start)
+    : job_(job),
+      seed_(seed),
+      fleet_(fleet_options(pool), pool.job.rollout, pool.kv_blocks, pool.prices, pool.least_prefill_step) {
+  fleet_.advance_to(start, out_);
+  Scoring const& s = job.score;
+  int const workers = s.sandbox ? s.sandbox->workers : s.workers;
+  for (int w = 0; w < workers && s.overlap; ++w) workers_.push(start);
+}
+
+Request RolloutLoop::request_of(Live const& l) const {
+  Turn const& turn = l.turns[l.turn];
+  // Later turns continue the sample's own context, which no sibling shares.
+  return {.id = l.life.sample.id,
+          .group = l.turn == 0 ? l.life.group : -1,
+          .prompt_tokens = turn.context_tokens,
+          .response_tokens = turn.generate_tokens};
+}
+
+void RolloutLoop::start(std::vector<std::pair<std::int64_t, std::vector<Sample>>> const& groups, Seconds at) {
+  std::vector<Request> requests;
+  for (auto const& [number, samples] : groups) {
+    missing_[number] = static_cast<int>(samples.size());
+    for (Sample const& s : samples) {
+      if (s.generated >= s.response_tokens) {
+        done_[number].push_back({.sample = s, .group = number, .generated = s.generated, .finished = at});
+        --missing_.at(number);
+        continue;
+      }
+      Live live{.life = {.sample = s, .group = number}, .turns = turns_of(job_, seed_, s)};
+      requests.push_back(request_of(live));
+      requests.back().generated = s.generated;
+      if (!live_.emplace(s.id, std::move(live)).second) throw std::logic_error("a sample is started twice");
+    }
+  }
+  std::vector<int> const engines = fleet_.submit(requests, at);
+  for (std::size_t i = 0; i < requests.size(); ++i) live_.at(requests[i].id).life.engine = engines[i];
+}
+
+Seconds RolloutLoop::scored_by(std::int64_t id, Seconds at) {
+  Scoring const& s = job_.score;
+  Seconds service = s.seconds_per_sample;
+  if (s.sandbox) {
+    Sample const& sample_drawn = live_.at(id).life.sample;
+    service = sample(distribution_of(s.sandbox->seconds, s.sandbox->timeout),
+                     {seed_, Purpose::score_time, static_cast<std::uint32_t>(sample_drawn.draw_step),
+                      static_cast<std::uint64_t>(id)});
+  }
+  Seconds const done = max(at, workers_.top()) + service;
+  workers_.pop();
+  workers_.push(done);
+  return done;
+}
+
+void RolloutLoop::end(FleetCompletion const& c) {
+  Live& l = live_.at(c.completion.id);
+  if (l.life.first_token < Seconds(0)) l.life.first_token = c.completion.first_token;
+  l.life.generated += l.turns[l.turn].generate_tokens;
+  if (l.turn + 1 < l.turns.size()) {
+    Seconds const pause = l.turns[l.turn].pause;
+    ++l.turn;
+    fleet_.submit(request_of(l), max(fleet_.now(), c.completion.time + pause));
+    return;
+  }
+  if (!job_.score.overlap) return finish(c.completion.id, c.completion.time);
+  scoring_.push({scored_by(c.completion.id, c.completion.time), c.completion.id});
+}
+
+void RolloutLoop::finish(std::int64_t id, Seconds at) {
+  auto node = live_.extract(id);
+  SampleLife life = node.mapped().life;
+  life.finished = at;
+  done_[life.group].push_back(life);
+  if (--missing_.at(life.group) > 0) return;
+  missing_.erase(life.group);
+  finished_.push_back({life.group, at});
+}
+
+std::optional<FinishedGroup> RolloutLoop::next_group(Seconds limit) {
+  for (;;) {
+    if (!finished_.empty()) {
+      FinishedGroup const g = finished_.front();
+      finished_.pop_front();
+      return g;
+    }
+    Seconds until = limit;
+    bool const scores = !scoring_.empty() && scoring_.top().time <= limit;
+    if (scores) until = scoring_.top().time;
+    out_.clear();
+    bool const any = fleet_.advance_to_completion(until, out_);
+    for (FleetCompletion const& c : out_) end(c);
+    if (any) continue;
+    if (!scores) return std::nullopt;
+    Scored const s = scoring_.top();
+    scoring_.pop();
+    finish(s.id, s.time);
+  }
+}
+
+void RolloutLoop::resume(bool recompute) {
+  if (recompute) fleet_.drop_cache();
+  fleet_.resume();
+}
+
+std::vector<SampleLife> RolloutLoop::abandon() {
+  out_.clear();
+  fleet_.abort_all(out_);
+  for (FleetCompletion const& c : out_) {
+    Live& l = live_.at(c.completion.id);
+    // A turn that is cut short is generated again as a whole; a single turn goes on where it was.
+    l.life.generated = l.turns.size() == 1 ? c.completion.generated : l.life.sample.generated;
+  }
+  std::vector<SampleLife> all;
+  for (auto& [id, l] : live_) all.push_back(l.life);
+  for (auto& [group, samples] : done_) {
+    if (missing_.contains(group)) all.insert(all.end(), samples.begin(), samples.end());
+  }
+  live_.clear();
+  missing_.clear();
+  std::sort(all.begin(), all.end(), [](SampleLife const& a, SampleLife const& b) {
+    return std::pair(a.group, a.sample.id) < std::pair(b.group, b.sample.id);
+  });
+  for (SampleLife& s : all) s.sample.generated = s.generated;
+  return all;
+}
+
+std::vector<SampleLife> RolloutLoop::take(std::int64_t group) {
+  auto node = done_.extract(group);
+  if (node.empty()) throw std::logic_error("a group is taken that is not there");
+  std::vector<SampleLife> samples = std::move(node.mapped());
+  std::sort(samples.begin(), samples.end(),
+            [](SampleLife const& a, SampleLife const& b) { return a.sample.id < b.sample.id; });
+  return samples;
+}
+
+}  // namespace rollcast

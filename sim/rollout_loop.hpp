@@ -1,0 +1,91 @@
+// A pool of rollout engines at work on groups of samples: turns with tools, scoring as samples finish, and
+// interruptions at a weight update, over a RolloutFleet. It has a clock of its own, which its owner advances
+// to the simulation's; nothing here blocks.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <queue>
+#include <unordered_map>
+#include <vector>
+
+#include "models/environment.hpp"
+#include "models/rollout_fleet.hpp"
+#include "sim/run_state.hpp"
+
+namespace rollcast {
+
+struct FinishedGroup {
+  std::int64_t number = 0;
+  Seconds time;  // its last sample is generated and, where scoring overlaps, scored
+};
+
+// One sample in its life.
+struct SampleLife {
+  Sample sample;
+  std::int64_t group = 0;
+  int engine = 0;
+  int generated = 0;  // tokens of the policy
+  Seconds first_token = Seconds(-1);
+  Seconds finished = {};
+};
+
+class RolloutLoop {
+ public:
+  // seed: of the draws of turns, pauses and scores. pool and job must outlive it.
+  RolloutLoop(RolloutPool const& pool, Job const& job, std::uint64_t seed, Seconds start);
+
+  // Ids of samples must be new. All groups of one call reach the engines as one batch.
+  void start(std::vector<std::pair<std::int64_t, std::vector<Sample>>> const& groups, Seconds at);
+  // The next group that is finished at or before limit; else the clock goes to limit (if finite).
+  std::optional<FinishedGroup> next_group(Seconds limit);
+
+  // Everything stands still from the time that is returned on.
+  Seconds pause() { return fleet_.pause(); }
+  // Goes on at now(). recompute: what is under way prefills its prompt and its tokens so far again.
+  void resume(bool recompute);
+
+  Seconds now() const { return fleet_.now(); }
+  std::int64_t samples_under_way() const { return static_cast<std::int64_t>(live_.size()); }
+  RolloutFleet const& fleet() const { return fleet_; }
+  // Samples of a group that is finished, once, by id.
+  std::vector<SampleLife> take(std::int64_t group);
+  // Ends all that is under way at its engine's next boundary: the samples of unfinished groups by group and
+  // id, with the tokens they have (finished siblings too). Groups that finish in that very step are among
+  // them.
+  std::vector<SampleLife> abandon();
+
+ private:
+  struct Live {
+    SampleLife life;
+    std::vector<Turn> turns;  // one without an environment
+    std::size_t turn = 0;     // the one under way
+  };
+  struct Scored {
+    Seconds time;
+    std::int64_t id = 0;
+    bool operator>(Scored const& o) const {
+      return time < o.time || o.time < time ? o.time < time : o.id < id;
+    }
+  };
+
+  Request request_of(Live const& l) const;
+  void end(FleetCompletion const& c);
+  Seconds scored_by(std::int64_t id, Seconds at);
+  void finish(std::int64_t id, Seconds at);
+
+  Job const& job_;
+  std::uint64_t seed_;
+  RolloutFleet fleet_;
+  std::unordered_map<std::int64_t, Live> live_;
+  std::unordered_map<std::int64_t, std::vector<SampleLife>> done_;  // by group
+  std::unordered_map<std::int64_t, int> missing_;                   // samples of a group under way
+  std::priority_queue<Scored, std::vector<Scored>, std::greater<>> scoring_;
+  std::priority_queue<Seconds, std::vector<Seconds>, std::greater<>> workers_;  // when each is free
+  std::deque<FinishedGroup> finished_;
+  std::vector<FleetCompletion> out_;
+};
+
+}  // namespace rollcast
