@@ -58,6 +58,7 @@ std::vector<PresetValue> deepspeed_chat_preset(PresetCase const& c) {
   if (c.algorithm != AlgorithmKind::sft) add(v, {{"train.logprob_micro_batch", "4", kScript}});
   add(v, {{"train.packing", "false", kPadding},
           {"train.padding", "maximum", kPadding},
+          {"train.balance", "none", "DeepSpeed-Chat main.py: DistributedSampler"},
           {"train.recompute", "none", "DeepSpeed-Chat main.py: --actor_gradient_checkpointing off"},
           {"train.weights", "fp16", kConfig},
           {"train.gradients", "fp16", kDeepspeedGradients},

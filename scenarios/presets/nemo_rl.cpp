@@ -73,7 +73,12 @@ void add_trainer(std::vector<PresetValue>& v, PresetCase const& c) {
   bool const online = generates(c.algorithm);
   add(v, {{"train.trainer", "fsdp2", config}, {"train.micro_batch", batch, config}});
   if (c.algorithm != sft) add(v, {{"train.logprob_micro_batch", batch, config}});
-  add(v, {{"train.packing", online ? "true" : "false", config}, {"train.recompute", "none", config}});
+  add(v,
+      {{"train.packing", online ? "true" : "false", config},
+       {"train.balance", online ? "sorted" : "none",
+        "NeMo RL nemo_rl/distributed/batched_data_dict.py shard_by_batch_size: with packing, packs are dealt "
+        "out to the ranks in order of length"},
+       {"train.recompute", "none", config}});
   if (c.trainer == TrainerKind::megatron) {
     if (online) add(v, {{"train.equal_packs", "true", kPacks}});
     add(v, {{"train.distributed_optimizer", "true", kMegatronConfig},

@@ -23,6 +23,8 @@ constexpr std::string_view kSleepStates =
     "gradients leave, the bf16 weights stay";
 constexpr std::string_view kNoSleep =
     "OpenRLHF openrlhf/cli/train_ppo_ray.py: --deepspeed_enable_sleep is for --colocate_all_models";
+constexpr std::string_view kUnbalanced =
+    "OpenRLHF openrlhf/utils/seqlen_balancing.py serves --use_dynamic_batch only";
 constexpr std::string_view kQueue =
     "OpenRLHF openrlhf/cli/train_ppo_ray.py: --async_queue_size 1; the rule nearest to its queue, which "
     "takes one "
@@ -80,6 +82,7 @@ void add_online_trainer(std::vector<PresetValue>& v, PresetCase const& c) {
             {"train.micro_batch", "4", kCli},
             {"train.logprob_micro_batch", "8", kCli},
             {"train.packing", "false", kCli},
+            {"train.balance", "none", kUnbalanced},
             {"train.recompute", "none", kCli},
             {"train.overlap_gradient_reduce", "false", kDeepspeedOverlap}});
   }
@@ -92,6 +95,7 @@ void add_offline_trainer(std::vector<PresetValue>& v, PresetCase const& c) {
           {"train.zero_stage", "2", cli},
           {"train.micro_batch", "8", cli},
           {"train.packing", "false", cli},
+          {"train.balance", "none", kUnbalanced},
           {"train.recompute", "none", cli},
           {"train.overlap_gradient_reduce", "false", kDeepspeedOverlap}});
   if (c.algorithm == AlgorithmKind::dpo)

@@ -59,6 +59,7 @@ std::vector<PresetValue> trl_preset(PresetCase const& c) {
   add(v, {{"train.packing", "false",
            c.algorithm == sft ? std::string_view("TRL trl/trainer/sft_config.py")
                               : std::string_view("TRL pads each batch to its longest")},
+          {"train.balance", "none", "TRL: every rank trains on the samples that it is given"},
           {"train.padding", "longest", "TRL pads each batch to its longest"},
           {"train.recompute", "full", kBase},
           {"train.fused_cross_entropy", c.algorithm == sft ? "true" : "false",

@@ -97,7 +97,9 @@ void add_trainer(std::vector<PresetValue>& v, PresetCase const& c) {
   bool const sft = c.algorithm == AlgorithmKind::sft;
   add(v, {{"train.trainer", "fsdp2", sft ? kSft : kConfig}});
   if (sft) {
-    add(v, {{"train.micro_batch", "4", kSft}});
+    add(v, {{"train.micro_batch", "4", kSft},
+            {"train.packing", "false", kSft},
+            {"train.balance", "none", "verl verl/trainer/config/sft_trainer.yaml: balance_dp_token false"}});
   } else {
     add(v, {{"train.dynamic_batching", "false", kConfig},
             {"train.tokens_per_micro_batch", "16384", kConfig},

@@ -223,10 +223,13 @@ TEST(Preset, DifferencesNameBothSources) {
   EXPECT_EQ(memory.value_b, "0.6");
   EXPECT_NE(memory.source_a.find("rollout.yaml"), std::string_view::npos);
   EXPECT_NE(memory.source_b.find("grpo_math_1B.yaml"), std::string_view::npos);
-  // Only verl balances sequences over ranks, only NeMo RL packs; both say gradients.
-  PresetDifference const balance = of("train.balance");
-  EXPECT_EQ(balance.value_b, "");
-  EXPECT_EQ(balance.source_b, "");
+  // Only verl's table has a dispatch, only NeMo RL's packs; both say how sequences go to the ranks, and
+  // gradients.
+  PresetDifference const dispatch = of("framework.dispatch_per_phase");
+  EXPECT_EQ(dispatch.value_b, "");
+  EXPECT_EQ(dispatch.source_b, "");
+  EXPECT_EQ(of("train.balance").value_a, "karmarkar_karp");
+  EXPECT_EQ(of("train.balance").value_b, "sorted");
   EXPECT_EQ(of("train.packing").value_a, "");
   EXPECT_EQ(of("train.gradients").value_a, "fp32");
   EXPECT_EQ(of("train.gradients").value_b, "bf16");
