@@ -73,12 +73,12 @@ void add_trainer(std::vector<PresetValue>& v, PresetCase const& c) {
   bool const online = generates(c.algorithm);
   add(v, {{"train.trainer", "fsdp2", config}, {"train.micro_batch", batch, config}});
   if (c.algorithm != sft) add(v, {{"train.logprob_micro_batch", batch, config}});
-  add(v,
-      {{"train.packing", online ? "true" : "false", config},
-       {"train.balance", online ? "sorted" : "none",
-        "NeMo RL nemo_rl/distributed/batched_data_dict.py shard_by_batch_size: with packing, packs are dealt "
-        "out to the ranks in order of length"},
-       {"train.recompute", "none", config}});
+  add(v, {{"train.packing", online ? "true" : "false", config},
+          {"train.balance", online ? "sorted" : "none",
+           "NeMo RL nemo_rl/distributed/batched_data_dict.py shard_by_batch_size: by length, dealt out over "
+           "the ranks (read "
+           "for dynamic batching, assumed of packs)"},
+          {"train.recompute", "none", config}});
   if (c.trainer == TrainerKind::megatron) {
     if (online) add(v, {{"train.equal_packs", "true", kPacks}});
     add(v, {{"train.distributed_optimizer", "true", kMegatronConfig},
@@ -109,8 +109,7 @@ std::vector<PresetValue> nemo_rl_preset(PresetCase const& c) {
   add(v, {{"rollout.engine", "vllm", kConfig},
           {"rollout.gpu_memory_utilization", "0.6", kConfig},
           {"rollout.async_scheduling", "false", kScheduling},
-          {"rollout.logprobs", "true", kSampling},
-          {"score.workers", "8", "NeMo RL examples/configs/grpo_math_1B.yaml: env.math.num_workers 8"}});
+          {"rollout.logprobs", "true", kSampling}});
   if (c.mode == PresetMode::colocated) {
     add(v, {{"rollout.balance", "contiguous",
              "NeMo RL nemo_rl/models/generation/vllm/vllm_generation.py: shard_by_batch_size"},

@@ -3,7 +3,6 @@
 // assumed.
 #pragma once
 
-#include <array>
 #include <initializer_list>
 #include <string_view>
 #include <vector>

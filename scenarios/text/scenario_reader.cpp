@@ -88,7 +88,7 @@ void apply_preset(Document& d) {
   for (FrameworkKind k : known_frameworks()) {
     if (name_of(k) == text_at(d.root, "framework", "base")) framework = k;
   }
-  if (framework == FrameworkKind::none) return;
+  if (framework == FrameworkKind::none || find(d.root, "algorithm") == nullptr) return;
   for (Entry& e : d.root.entries) {
     if (e.key != "framework" || e.value.kind != ValueKind::scalar) continue;
     Value map{ValueKind::map, e.value.mark, "", false, {}, {}};
