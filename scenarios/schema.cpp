@@ -43,6 +43,48 @@ constexpr std::string_view kHead =
     "| key | type | default | meaning |\n"
     "|---|---|---|---|\n";
 
+// "grpo, fsdp2, colocated"
+std::string case_text(AlgorithmKind a, TrainerKind t, PresetMode m) {
+  return fmt::format("{}, {}, {}", name_of(a), name_of(t), name_of(m));
+}
+
+// What another algorithm, trainer or mode of the same framework sets otherwise.
+std::string variant_text(std::vector<PresetValue> const& usual, FrameworkKind k, AlgorithmKind a,
+                         TrainerKind t, PresetMode m) {
+  std::string out = fmt::format("\n### {}: {}\n\n| key | value | source |\n|---|---|---|\n", name_of(k),
+                                case_text(a, t, m));
+  std::string unset;
+  for (PresetDifference const& d : preset_differences(usual, framework_preset(k, a, t, m))) {
+    if (d.source_b.empty()) {
+      unset += fmt::format("{}`{}`", unset.empty() ? "" : ", ", d.key);
+    } else {
+      out += fmt::format("| `{}` | {} | {} |\n", d.key, d.value_b, d.source_b);
+    }
+  }
+  return unset.empty() ? out : out + fmt::format("\nNot set: {}.\n", unset);
+}
+
+// Every preset of a framework: the usual case whole, the others where they differ from it.
+std::string preset_text(FrameworkKind k) {
+  auto const algorithms = preset_algorithms(k);
+  auto const trainers = preset_trainers(k);
+  auto const modes = preset_modes(k);
+  if (algorithms.empty()) return {};
+  AlgorithmKind const a = algorithms.front();
+  TrainerKind const t = trainers.front();
+  PresetMode const m = modes.front();
+  auto const usual = framework_preset(k, a, t, m);
+  std::string out = fmt::format(
+      "\n## Preset {}\n\nWhat `framework: {}` sets where the file does not: {}. Below it, what other cases "
+      "set otherwise.\n\n| key | value | source |\n|---|---|---|\n",
+      name_of(k), name_of(k), case_text(a, t, m));
+  for (PresetValue const& v : usual) out += fmt::format("| `{}` | {} | {} |\n", v.key, v.value, v.source);
+  for (std::size_t i = 1; i < modes.size(); ++i) out += variant_text(usual, k, a, t, modes[i]);
+  for (std::size_t i = 1; i < trainers.size(); ++i) out += variant_text(usual, k, a, trainers[i], m);
+  for (std::size_t i = 1; i < algorithms.size(); ++i) out += variant_text(usual, k, algorithms[i], t, m);
+  return out;
+}
+
 }  // namespace
 
 std::string schema_markdown() {
@@ -72,15 +114,9 @@ std::string schema_markdown() {
     if (opens_block(rows, i))
       blocks += fmt::format("\n## {}\n\n{}\n\n{}", rows[i].key, sentence(rows[i].meaning), kHead);
   }
-  std::string preset =
-      "\n## Preset nemo-rl\n\nWhat `framework: nemo-rl` sets for grpo with megatron where the file does "
-      "not.\n\n"
-      "| key | value | source |\n|---|---|---|\n";
-  for (PresetValue const& v :
-       framework_preset(FrameworkKind::nemo_rl, AlgorithmKind::grpo, TrainerKind::megatron)) {
-    preset += fmt::format("| `{}` | {} | {} |\n", v.key, v.value, v.source);
-  }
-  return out + fmt::format("\n## The file\n\n{}", kHead) + scalars + blocks + preset;
+  std::string presets;
+  for (FrameworkKind k : known_frameworks()) presets += preset_text(k);
+  return out + fmt::format("\n## The file\n\n{}", kHead) + scalars + blocks + presets;
 }
 
 }  // namespace rollcast

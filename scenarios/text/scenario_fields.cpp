@@ -126,12 +126,8 @@ void read_framework(Fields& f, FrameworkOptions& o) {
     for (FrameworkKind k : known_frameworks()) {
       names.push_back(name_of(k));
       if (v.kind != ValueKind::scalar || v.text != names.back()) continue;
-      if (!has_preset(k))
-        g.problem(v.mark, key, fmt::format("{} is not simulated yet", v.text), "write framework: nemo-rl");
-      if (has_preset(k)) {
-        o.kind = k;
-        f.origin("framework", std::string(name_of(k)));
-      }
+      o.kind = k;
+      f.origin("framework", std::string(name_of(k)));
       return;
     }
     std::string_view const near = nearest(v.text, names);

@@ -45,13 +45,50 @@ E enum_at(Value const& root, std::string_view block, std::string_view key, std::
   return fallback;
 }
 
+// `schedule: async` as a map, so that the preset's options find their place.
+void open_schedule(Document& d) {
+  for (Entry& e : d.root.entries) {
+    if (e.key != "schedule" || e.value.kind != ValueKind::scalar ||
+        e.value.text != name_of(ScheduleKind::async))
+      continue;
+    Value const options{ValueKind::map, e.value.mark, "", false, {}, {}};
+    Value map{ValueKind::map, e.value.mark, "", false, {}, {}};
+    map.entries.push_back({e.value.text, e.value.mark, options});
+    e.value = std::move(map);
+  }
+}
+
+ScheduleKind schedule_of(Value const& root) {
+  Entry const* schedule = find(root, "schedule");
+  if (schedule == nullptr) return ScheduleKind::synchronous;
+  Value const& v = schedule->value;
+  std::string_view const name = v.kind == ValueKind::map && v.entries.size() == 1
+                                    ? std::string_view(v.entries.front().key)
+                                    : std::string_view(v.text);
+  for (ScheduleKind k : {ScheduleKind::one_step_off, ScheduleKind::async}) {
+    if (name == name_of(k)) return k;
+  }
+  return ScheduleKind::synchronous;
+}
+
+// Whether the engines have GPUs of their own: a pool that is not the trainer's.
+bool engines_apart(Value const& root) {
+  Entry const* pools = find(root, "pools");
+  if (pools == nullptr || pools->value.entries.empty()) return false;
+  auto const pool_of = [&](std::string_view block) {
+    std::string_view const named = text_at(root, block, "pool");
+    return named.empty() ? std::string_view(pools->value.entries.front().key) : named;
+  };
+  return pool_of("rollout") != pool_of("train");
+}
+
 // Adds the values of the framework's preset below those of the file. Wrong names are left for the reader.
 void apply_preset(Document& d) {
   FrameworkKind framework = FrameworkKind::none;
   for (FrameworkKind k : known_frameworks()) {
     if (name_of(k) == text_at(d.root, "framework", "base")) framework = k;
   }
-  if (framework == FrameworkKind::none || !has_preset(framework)) return;
+  if (framework == FrameworkKind::none || find(d.root, "algorithm") == nullptr) return;
   for (Entry& e : d.root.entries) {
     if (e.key != "framework" || e.value.kind != ValueKind::scalar) continue;
     Value map{ValueKind::map, e.value.mark, "", false, {}, {}};
@@ -64,7 +101,9 @@ void apply_preset(Document& d) {
   auto const trainer =
       enum_at(d.root, "train", "trainer", {TrainerKind::megatron, TrainerKind::fsdp2, TrainerKind::deepspeed},
               default_trainer(framework));
-  for (PresetValue const& v : framework_preset(framework, algorithm, trainer)) {
+  open_schedule(d);
+  PresetMode const mode = preset_mode(schedule_of(d.root), engines_apart(d.root));
+  for (PresetValue const& v : framework_preset(framework, algorithm, trainer, mode)) {
     add_preset_value(d, v.key, v.value, fmt::format("{} preset: {}", name_of(framework), v.source));
   }
 }

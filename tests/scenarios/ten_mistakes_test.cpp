@@ -9,7 +9,7 @@ namespace {
 constexpr char const* kText =
     "modle: llama-3.1-8b-instruct\n"                                               // 1
     "cluster: {node: hgx-h10, nodes: 2}\n"                                         // 2
-    "framework: verl\n"                                                            // 3
+    "framework: varl\n"                                                            // 3
     "algorithm: {kind: grpo, prompts: many, group_size: 32, kl_reference: yes}\n"  // 4, 5
     "workload:\n"
     "  prompt_tokens: 127\n"
