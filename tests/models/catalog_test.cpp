@@ -78,7 +78,8 @@ TEST(CatalogModels, AgreeWithTheirOwnPublishedField) {
 
 // Where only a rounded count is published: the trunk of DeepSeek-V3 is 671 billion (its README),
 // GLM-4.7-Flash is rounded to 30B, Moonlight to 16B with 15.96 of the checkpoint, OPT-66B to 66B (65.7 of its
-// checkpoint).
+// checkpoint). The other OPT, Qwen and Qwen3.5 models are called by their counts, to the digits that stand
+// here; Qwen1.5-1.8B, which has the shapes of Qwen-1.8B, counts 1,836,828,672 in its checkpoint.
 TEST(CatalogModels, AreNearTheRoundedCounts) {
   struct Rounded {
     char const* name;
@@ -87,9 +88,22 @@ TEST(CatalogModels, AreNearTheRoundedCounts) {
   };
   for (Rounded const& r :
        {Rounded{"deepseek-v3", 671, 1e-3}, Rounded{"moonlight-16b-a3b", 15.960111936, 1e-3},
-        Rounded{"opt-66b", 65.7, 1e-3}, Rounded{"glm-4.7-flash", 30, 5e-3}}) {
+        Rounded{"opt-66b", 65.7, 1e-3}, Rounded{"glm-4.7-flash", 30, 5e-3}, Rounded{"opt-6.7b", 6.7, 1e-2},
+        Rounded{"opt-13b", 13, 2e-2}, Rounded{"opt-30b", 30, 5e-3}, Rounded{"opt-175b", 175, 5e-3},
+        Rounded{"qwen-1.8b", 1.836828672, 1e-9}, Rounded{"qwen-72b", 72, 5e-3},
+        Rounded{"qwen3.5-9b", 9, 1e-2}}) {
     double const billions = static_cast<double>(count_parameters(model(r.name)).total) / 1e9;
     EXPECT_NEAR(billions, r.billions, r.tolerance * r.billions) << r.name;
+  }
+}
+
+// The language part of a model with a vision tower is the text model of the same size (its config.json has
+// the text_config of Qwen3-4B and so on).
+TEST(CatalogModels, OfVisionAreTheirTextModels) {
+  for (auto const& [vision, text] :
+       {std::pair("qwen3-vl-4b", "qwen3-4b"), std::pair("qwen3-vl-8b", "qwen3-8b"),
+        std::pair("qwen2.5-vl-7b", "qwen2.5-7b"), std::pair("qwen2-vl-2b", "qwen2.5-1.5b")}) {
+    EXPECT_EQ(count_parameters(model(vision)).total, count_parameters(model(text)).total) << vision;
   }
 }
 
