@@ -226,6 +226,7 @@ class RolloutEngine {
   std::vector<Announced> announced_;  // in order of time, from announced_done_ on
   std::size_t announced_done_ = 0;
   FinishQueue finishing_;
+  std::vector<int> due_;  // sequences that finish now
   std::int64_t admissions_ = 0;
 
   std::int64_t decoding_ = 0;  // sequences

@@ -111,7 +111,7 @@ void RolloutEngine::run_chunks(std::vector<Completion>& out) {
 // How long the running set stays as it is: until one finishes or no page is left. What waits stays out so
 // long, since pages only get fewer; but after a step that preempted the first waiting one may fit at once.
 void RolloutEngine::open_stretch(bool preempted) {
-  FinishQueue::Entry const* const next = finishing_.next(sequences_);
+  FinishQueue::Entry const* const next = finishing_.next();
   if (next == nullptr) throw std::logic_error("rollout engine: nothing can run");
   std::int64_t length = next->step - step_;
   if (preempted) {
@@ -176,12 +176,13 @@ std::int64_t RolloutEngine::first_step_at(Seconds limit) {
 }
 
 void RolloutEngine::finish_due(std::vector<Completion>& out) {
-  for (auto const* e = finishing_.next(sequences_); e != nullptr && e->step <= step_;
-       e = finishing_.next(sequences_)) {
-    int const i = e->sequence;
-    finishing_.pop();
-    end(i, false, out);
+  due_.clear();
+  for (auto const* e = finishing_.next(); e != nullptr && e->step <= step_; e = finishing_.next()) {
+    due_.push_back(e->sequence);
+    finishing_.remove(e->sequence);
   }
+  std::sort(due_.begin(), due_.end(), [&](int a, int b) { return at(a).admission < at(b).admission; });
+  for (int const i : due_) end(i, false, out);
 }
 
 // n steps in which every decoding sequence gets one token; their pages are taken.
@@ -211,7 +212,7 @@ void RolloutEngine::start_decoding(int i) {
   ++decoding_;
   context_ += s.computed + 1;
   add_page_need(s.computed, 1);
-  finishing_.push(s, i);
+  finishing_.push(s.finish_step, i);
 }
 
 void RolloutEngine::stop_running(int i) {
@@ -222,6 +223,7 @@ void RolloutEngine::stop_running(int i) {
     --decoding_;
     context_ -= s.computed + 1;
     add_page_need(s.computed, -1);
+    finishing_.remove(i);
   }
   pages_.release(s.group, s.computed);
   running_.remove(sequences_, i);
