@@ -2,13 +2,17 @@
 
 #include <algorithm>
 
+#include "models/engine_layout.hpp"
 #include "models/sharding.hpp"
 #include "models/training.hpp"
 
 namespace rollcast {
 namespace {
 
-Parallel engine_cut(EngineOptions const& e) { return {e.parallel.tp, e.parallel.pp, 1, 1}; }
+// Experts hold the same bytes whether they are cut by tp or spread over ep = tp ranks.
+Parallel engine_cut(EngineOptions const& e, Tensor const& t) {
+  return {t.expert ? e.parallel.tp : engine_layout(e).own.tp, e.parallel.pp, 1, 1};
+}
 
 double bytes_per_element(Tensor const& t, bool in_layer, EngineOptions const& e) {
   if (e.weights != DType::fp8) return size_of(e.weights).value;
@@ -19,7 +23,7 @@ Bytes stage_weights(Architecture const& a, Stage const& s, EngineOptions const& 
   double sum = 0;
   auto const add = [&](std::vector<Tensor> const& tensors, bool in_layer) {
     for (Tensor const& t : tensors) {
-      sum += static_cast<double>(shard_count(t, a, engine_cut(e))) * bytes_per_element(t, in_layer, e);
+      sum += static_cast<double>(shard_count(t, a, engine_cut(e, t))) * bytes_per_element(t, in_layer, e);
     }
   };
   add(layer_tensors(a, s), true);
@@ -27,8 +31,9 @@ Bytes stage_weights(Architecture const& a, Stage const& s, EngineOptions const& 
   return bytes(sum);
 }
 
-// Elements per token that are alive at once around the widest pair of projections.
-double widest_layer(Architecture const& a, int tp) {
+// Elements per token that are alive at once around the widest pair of projections, on a rank that cuts them
+// by tp and the experts by expert_tp.
+double widest_layer(Architecture const& a, int tp, int expert_tp) {
   double const q = static_cast<double>(a.heads) * a.head_dim;
   double const kv = static_cast<double>(a.kv_heads) * a.head_dim;
   double const attention = (q + 2 * kv + q) / tp;
@@ -36,7 +41,7 @@ double widest_layer(Architecture const& a, int tp) {
   double mlp = a.moe && a.moe->first_dense_layers == 0 ? 0 : gate * a.intermediate / tp;
   if (a.moe) {
     double const chosen = a.moe->experts_per_token;
-    double const routed = chosen * a.hidden + gate * chosen * a.moe->expert_intermediate / tp;
+    double const routed = chosen * a.hidden + gate * chosen * a.moe->expert_intermediate / expert_tp;
     mlp = std::max(mlp, routed + gate * a.moe->shared_intermediate / tp);
   }
   return std::max(attention, mlp);
@@ -44,9 +49,20 @@ double widest_layer(Architecture const& a, int tp) {
 
 Bytes layer_kv(Architecture const& a, int layer, EngineOptions const& e) {
   auto elements = static_cast<double>(kv_elements_per_token(a, layer));
-  int const heads_per_gpu = (a.kv_heads + e.parallel.tp - 1) / e.parallel.tp;
+  EngineLayout const layout = engine_layout(e);
+  int const heads_per_gpu = (a.kv_heads + layout.own.tp - 1) / layout.own.tp;
   if (!a.mla) elements = elements / a.kv_heads * heads_per_gpu;
-  return elements * size_of(e.kv_cache);
+  return elements / layout.groups * size_of(e.kv_cache);
+}
+
+// The draft of speculative decoding is one layer more (speculative.hpp).
+bool drafts(EngineOptions const& e) { return e.speculative.draft_tokens > 0; }
+
+Bytes draft_weights(Architecture const& a, EngineOptions const& e) {
+  double sum = 2.0 * a.hidden * a.hidden * size_of(e.weights).value;
+  for (Tensor const& t : layer_tensors(a, a.layers - 1))
+    sum += static_cast<double>(shard_count(t, a, engine_cut(e, t))) * bytes_per_element(t, true, e);
+  return bytes(sum);
 }
 
 }  // namespace
@@ -54,15 +70,18 @@ Bytes layer_kv(Architecture const& a, int layer, EngineOptions const& e) {
 Bytes engine_weights(Architecture const& a, EngineOptions const& e) {
   Bytes largest;
   for (Stage const& s : pipeline_stages(a, e.parallel.pp)) largest = max(largest, stage_weights(a, s, e));
-  return largest;
+  return drafts(e) ? largest + draft_weights(a, e) : largest;
 }
 
 Bytes engine_activations(Architecture const& a, EngineOptions const& e, ProcessMemory const& m) {
   double const element = 2;
-  double const tokens = e.max_num_batched_tokens;
+  EngineLayout const layout = engine_layout(e);
+  double const groups = layout.groups;
+  double const tokens = e.max_num_batched_tokens / groups;
   double const hidden = element * a.hidden * tokens;
-  Bytes const forward = bytes(2 * hidden + element * widest_layer(a, e.parallel.tp) * tokens);
-  double const logits = static_cast<double>(std::min(e.max_num_seqs, e.max_num_batched_tokens)) * a.vocab;
+  double const widest = widest_layer(a, layout.own.tp, groups > 1 ? 1 : e.parallel.tp);
+  Bytes const forward = bytes(2 * hidden + element * widest * tokens);
+  double const logits = std::min(e.max_num_seqs, e.max_num_batched_tokens) / groups * a.vocab;
   Bytes const sampler = bytes(hidden) + logits * m.sampler_per_logit.value;
   return max(forward, sampler);
 }
@@ -74,7 +93,7 @@ Bytes kv_bytes_per_token(Architecture const& a, EngineOptions const& e) {
     for (int layer = s.first_layer; layer < s.first_layer + s.layers; ++layer) sum += layer_kv(a, layer, e);
     largest = max(largest, sum);
   }
-  return largest;
+  return drafts(e) ? largest + layer_kv(a, a.layers - 1, e) : largest;
 }
 
 Bytes kv_budget(Architecture const& a, EngineOptions const& e, Bytes capacity, ProcessMemory const& m) {

@@ -1,6 +1,7 @@
 // Memory of one rank of a rollout engine: weights, the peak of a step, and what is left for KV pages.
 //
-// With pp the largest stage stands for all of them.
+// With pp the largest stage stands for all of them. A draft of speculative decoding is one layer more, and a
+// projection of 2 x hidden to hidden.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,8 @@
 
 namespace rollcast {
 
-// Weights on one rank. Experts are cut by tp like the other matrices. fp8: matrix products of the layers in
+// Weights on one rank. Experts are cut by tp like the other matrices, or as many of them are whole (ep = tp);
+// with data-parallel attention all but the experts is on every rank. fp8: matrix products of the layers in
 // one byte, the rest in two.
 Bytes engine_weights(Architecture const& a, EngineOptions const& e);
 
@@ -22,7 +24,9 @@ Bytes engine_activations(Architecture const& a, EngineOptions const& e, ProcessM
 
 // KV bytes of one token on one rank: 2 x layers x kv_heads x head_dim x element for grouped queries, kv heads
 // over tp and copied when tp exceeds them. Llama-3-70B in fp16, tp 1: 2 x 80 x 8 x 128 x 2 = 327,680 B, so 32
-// sequences of 4,096 tokens hold 40 GiB. (A widely copied 655,360 B and 80 GB counts the 2 of K and V twice.)
+// sequences of 4,096 tokens hold 40 GiB. With data-parallel attention a token is on one rank of tp: the mean,
+// so that pages of a rank count all of the engine's. (A widely copied 655,360 B and 80 GB counts the 2 of K
+// and V twice.)
 Bytes kv_bytes_per_token(Architecture const& a, EngineOptions const& e);
 
 // Bytes left for KV on one rank; 0 or less: the engine refuses to start. capacity is the visible memory.

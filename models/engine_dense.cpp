@@ -1,0 +1,150 @@
+#include "models/engine_dense.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "models/engine_defaults.hpp"
+
+namespace rollcast {
+namespace {
+
+constexpr double kElement = 2;  // activations are bf16
+constexpr double kBurst = 1;    // decoding does not load the matrix units
+// DeepEP's low-latency buffers, as its README and SGLang (SGLANG_DEEPEP_NUM_MAX_DISPATCH_TOKENS_PER_RANK)
+// size them.
+constexpr double kLowLatencyTokens = 128;
+
+bool of_experts(Pass const& pass) { return pass.part != Pass::Part::layer; }
+
+Bytes bytes_of(std::vector<Pass> const& passes) {
+  double sum = 0;
+  for (Pass const& pass : passes) sum += bytes_per_element(pass.kind) * pass.width * pass.rows_per_token;
+  return bytes(sum);
+}
+
+std::vector<Pass> only(std::vector<Pass> passes, bool experts) {
+  std::erase_if(passes, [&](Pass const& pass) { return of_experts(pass) != experts; });
+  return passes;
+}
+
+// The layer without its experts, to be priced for a rank's own tokens.
+LayerShape without_experts(LayerShape s) {
+  std::erase_if(s.matmuls, [](Matmul const& m) { return m.expert; });
+  s.inner_bytes -= bytes_of(only(s.passes, true));
+  s.passes = only(std::move(s.passes), false);
+  s.experts.reset();
+  return s;
+}
+
+LayerShape experts_alone(LayerShape s) {
+  std::erase_if(s.matmuls, [](Matmul const& m) { return !m.expert; });
+  s.passes = only(std::move(s.passes), true);
+  s.inner_bytes = bytes_of(s.passes);
+  s.stream_bytes = Bytes(0);
+  s.recurrence_per_token = Flops(0);
+  return s;
+}
+
+EngineProducts::Part part_of(Profile const& p, LayerShape shape, EngineOptions const& e) {
+  LayerProducts products = layer_products(p, shape, e.weights, e.kind != EngineKind::hf);
+  return {std::move(shape), std::move(products)};
+}
+
+Seconds part_time(EngineProducts::Part const& part, Profile const& p, EngineOptions const& e, double tokens) {
+  Seconds time = products_time(p, part.products, tokens, e.weights, kBurst);
+  time += Flops(tokens * part.shape.recurrence_per_token.value) / (p.gpu.bf16 * p.attention_forward.value);
+  return time +
+         passes_time(p, part.shape, tokens, 1, e.kind != EngineKind::hf, part.products.experts.has_value());
+}
+
+Seconds exchange_time(CollectivePrices& collectives, Architecture const& a, EngineOptions const& e,
+                      double tokens) {
+  Group const group = placed_group(collectives.cluster(), e.parallel.tp, 1);
+  if (e.parallel.ep <= 1) {
+    Bytes const hidden = bytes(tokens * a.hidden * kElement);
+    return collectives.at(CollectiveKind::all_gather, group, hidden).total() +
+           collectives.at(CollectiveKind::reduce_scatter, group, hidden).total();
+  }
+  double const own = tokens / e.parallel.tp;
+  auto const both_ways = [&](ExchangeMode mode) {
+    Seconds sum;
+    for (ExchangeDirection const d : {ExchangeDirection::dispatch, ExchangeDirection::combine}) {
+      sum += collectives
+                 .expert_exchange({mode, d, group, own, static_cast<double>(a.hidden),
+                                   static_cast<double>(a.moe->experts_per_token)})
+                 .total();
+    }
+    return sum;
+  };
+  Seconds const normal = both_ways(ExchangeMode::normal);
+  return own > kLowLatencyTokens ? normal : min(normal, both_ways(ExchangeMode::low_latency));
+}
+
+}  // namespace
+
+DType head_dtype(EngineOptions const& e) { return e.weights == DType::fp8 ? DType::bf16 : e.weights; }
+
+double graph_tokens(Gpu const& gpu, EngineOptions const& e) {
+  if (!e.cuda_graphs || e.kind == EngineKind::hf) return 0;
+  double const most = engine_defaults(e.kind, gpu, e.parallel.tp).cuda_graph_tokens;
+  double const queries = 1 + std::max(0, e.speculative.draft_tokens);
+  return e.kind == EngineKind::vllm ? std::min(most, 2 * queries * e.max_num_seqs) : most * queries;
+}
+
+EngineProducts engine_products(Profile const& p, Architecture const& a, EngineOptions const& e) {
+  EngineProducts products;
+  products.layout = engine_layout(e);
+  for (LayerKind const& kind : layer_kinds(a, 0, a.layers)) {
+    EngineProducts::Layer layer;
+    layer.example = kind.example;
+    layer.count = kind.count;
+    LayerShape own = layer_shape(a, kind.example, products.layout.own);
+    if (own.moe && products.layout.groups > 1) {
+      own = without_experts(std::move(own));
+      layer.routed = part_of(p, experts_alone(layer_shape(a, kind.example, products.layout.experts)), e);
+    }
+    layer.own = part_of(p, std::move(own), e);
+    products.layers.push_back(std::move(layer));
+  }
+  products.head = lm_head_matmuls(a, products.layout.own.tp);
+  return products;
+}
+
+Seconds layer_time(EngineProducts::Layer const& layer, EngineLayout const& layout, Profile const& p,
+                   Architecture const& a, EngineOptions const& e, CollectivePrices& collectives,
+                   double tokens) {
+  double const own = std::max(1.0, tokens / layout.groups);
+  Seconds time = part_time(layer.own, p, e, own);
+  if (layer.routed) time += part_time(*layer.routed, p, e, tokens);
+  bool const graph = e.cuda_graphs && (e.kind == EngineKind::hf || own <= graph_tokens(p.gpu, e));
+  if (!graph) time = max(time, Seconds(p.kernel_launch.value) * layer.own.shape.kernels);
+  if (layout.groups > 1) return layer.routed ? time + exchange_time(collectives, a, e, tokens) : time;
+  Bytes const hidden = bytes(tokens * a.hidden * kElement);
+  Seconds const reduction =
+      collectives.engine_all_reduce(e.kind, e.parallel.tp, hidden, e.cuda_graphs).total();
+  return time + reduction * (a.parallel_block ? 1 : 2);
+}
+
+Seconds head_time(EngineProducts const& products, Profile const& p, EngineOptions const& e, double sampled) {
+  Seconds total;
+  for (Matmul const& m : products.head)
+    total += matmul_time(p, m, std::max(1.0, sampled / products.layout.groups), head_dtype(e), kBurst);
+  return total;
+}
+
+Seconds dense_time(EngineProducts const& products, Profile const& p, Architecture const& a,
+                   EngineOptions const& e, CollectivePrices& collectives, double tokens) {
+  Seconds total;
+  for (EngineProducts::Layer const& layer : products.layers)
+    total += layer_time(layer, products.layout, p, a, e, collectives, tokens) * layer.count;
+  double const positions = (1.0 + std::max(0, e.speculative.draft_tokens)) * std::max(1, e.max_num_seqs);
+  total += head_time(products, p, e, std::min(tokens, positions));
+  if (e.parallel.pp > 1) {
+    Bytes const hidden = bytes(tokens / products.layout.groups * a.hidden * kElement);
+    Group const neighbours = placed_group(collectives.cluster(), e.parallel.pp, e.parallel.tp);
+    total += collectives.at(CollectiveKind::send_recv, neighbours, hidden).total() * (e.parallel.pp - 1);
+  }
+  return total;
+}
+
+}  // namespace rollcast

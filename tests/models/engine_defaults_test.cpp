@@ -1,0 +1,68 @@
+#include "models/engine_defaults.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "models/catalog/catalog.hpp"
+#include "models/engine_dense.hpp"
+
+namespace rollcast {
+namespace {
+
+EngineDefaults of(EngineKind engine, std::string const& gpu, int tp = 1) {
+  return engine_defaults(engine, *find_gpu(builtin_catalog(), gpu), tp);
+}
+
+TEST(EngineDefaults, VllmTellsLargeCardsButTheA100) {
+  for (std::string const gpu : {"h100-sxm", "h200-sxm"}) {
+    EXPECT_EQ(of(EngineKind::vllm, gpu).max_num_seqs, 1024) << gpu;
+    EXPECT_EQ(of(EngineKind::vllm, gpu).max_num_batched_tokens, 16384) << gpu;
+  }
+  for (std::string const gpu : {"a100-sxm-80gb", "l40s", "a10g"}) {
+    EXPECT_EQ(of(EngineKind::vllm, gpu).max_num_seqs, 256) << gpu;
+    EXPECT_EQ(of(EngineKind::vllm, gpu).max_num_batched_tokens, 8192) << gpu;
+  }
+  EXPECT_EQ(of(EngineKind::vllm, "l40s").block_size, 16);
+}
+
+TEST(EngineDefaults, SglangGoesByMemoryAndTp) {
+  EXPECT_EQ(of(EngineKind::sglang, "h100-sxm").max_num_batched_tokens, 8192);
+  EXPECT_EQ(of(EngineKind::sglang, "h100-sxm").cuda_graph_tokens, 256);
+  EXPECT_EQ(of(EngineKind::sglang, "h100-sxm", 4).cuda_graph_tokens, 512);
+  EXPECT_EQ(of(EngineKind::sglang, "h100-sxm").block_size, 1);
+  EXPECT_EQ(of(EngineKind::sglang, "l40s").max_num_batched_tokens, 4096);
+  EXPECT_EQ(of(EngineKind::sglang, "a10g").max_num_batched_tokens, 2048);
+  EXPECT_EQ(of(EngineKind::sglang, "b200").max_num_batched_tokens, 16384);
+  // H100: 512 + 1.5 x 8192 + 2 x 256 + 1024 / 8 = 13,440 MiB are left over.
+  Gpu const& h100 = *find_gpu(builtin_catalog(), "h100-sxm");
+  EXPECT_NEAR(
+      (1 - of(EngineKind::sglang, "h100-sxm").gpu_memory_utilization) * (h100.visible_memory / MiB(1)), 13440,
+      1e-6);
+}
+
+TEST(EngineDefaults, EachHasASource) {
+  for (EngineKind const k : {EngineKind::vllm, EngineKind::sglang, EngineKind::trtllm, EngineKind::hf}) {
+    EngineDefaults const d = of(k, "h100-sxm");
+    EXPECT_FALSE(d.source.empty());
+    EXPECT_GT(d.max_num_seqs, 0);
+    EXPECT_GT(d.gpu_memory_utilization, 0.5);
+    EXPECT_LT(d.gpu_memory_utilization, 1);
+  }
+}
+
+TEST(EngineDefaults, GraphsHoldStepsUpToALimit) {
+  Gpu const& h100 = *find_gpu(builtin_catalog(), "h100-sxm");
+  EngineOptions e;
+  e.max_num_seqs = 1024;
+  EXPECT_EQ(graph_tokens(h100, e), 512);
+  e.max_num_seqs = 64;
+  EXPECT_EQ(graph_tokens(h100, e), 128);
+  e.kind = EngineKind::trtllm;
+  EXPECT_EQ(graph_tokens(h100, e), 128);
+  e.cuda_graphs = false;
+  EXPECT_EQ(graph_tokens(h100, e), 0);
+}
+
+}  // namespace
+}  // namespace rollcast
