@@ -9,6 +9,7 @@
 namespace rollcast {
 namespace {
 
+constexpr double kStream = 0.9;
 constexpr double kAlphaBase = 6.6;      // us, NCCL tuning constants
 constexpr double kAlphaStep = 0.6;      // us
 constexpr double kAlphaNodeSteps = 14;  // all-reduce of 8 GPUs
@@ -99,6 +100,8 @@ Seconds gemm_time(Profile const& p, double m, double n, double k, DType dtype, d
 Seconds memory_time(Profile const& p, Bytes moved) {
   return moved / (p.gpu.memory_bandwidth * p.memory_pass.value);
 }
+
+Seconds stream_time(Profile const& p, Bytes moved) { return moved / (p.gpu.memory_bandwidth * kStream); }
 
 Seconds copy_time(Profile const& p, Bytes moved, Direction) { return moved / (p.gpu.pcie * p.pcie.value); }
 
