@@ -25,8 +25,17 @@ BytesPerSecond matmul_bandwidth(Profile const& p);
 // clock: matrix rate over its burst rate; a measured time is slowed by it as sustained_time has it.
 Seconds gemm_time(Profile const& p, double m, double n, double k, DType dtype, double clock = 1);
 
+// The same of a kind of scaling (fp8 per tensor or per block). Without a table of that kind as gemm_time of
+// fp8 or bf16.
+Seconds gemm_time_of_kind(Profile const& p, double m, double n, double k, GemmKind kind, double clock);
+
 // A kernel that only moves bytes: bytes / (memory_pass share x bandwidth).
 Seconds memory_time(Profile const& p, Bytes moved);
+
+// Large element-wise kernels that stream: bytes / (0.9 x bandwidth). torch's residual add in the tables of
+// vidur: 0.87 of the data sheet on A100, 0.99 on H100 where a part came out of the L2; a copy of 1 GB on H100
+// 3.02 of 3.35 TB/s.
+Seconds stream_time(Profile const& p, Bytes moved);
 
 enum class Direction { host_to_device, device_to_host };
 // Pinned copy over PCIe, the link not shared. Both directions are measured alike (55.4 and 55.2 GB/s on
