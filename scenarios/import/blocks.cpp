@@ -88,7 +88,7 @@ std::string model_name(Configuration& c, std::string_view id) {
 }
 
 void set_model(Configuration& c, std::string_view key, std::string_view path) {
-  if (auto const id = c.text(key)) c.draft.set_text(path, model_name(c, *id));
+  if (auto const id = c.path(key)) c.draft.set_text(path, model_name(c, *id));
 }
 
 void require_model(Configuration& c, std::vector<std::string> const& keys) {

@@ -90,6 +90,19 @@ std::optional<std::string> Configuration::text(std::string_view key) {
   return found;
 }
 
+std::optional<std::string> Configuration::path(std::string_view key) {
+  Setting const* const s = settings.find(key);
+  if (s != nullptr && !s->null) {
+    Resolved const r = resolve(settings, *s);
+    std::size_t const slash = r.text.rfind('/');
+    if (!r.unset.empty() && slash != std::string::npos && slash + 1 < r.text.size()) {
+      use({std::string(key)});
+      return r.text.substr(slash + 1);
+    }
+  }
+  return text(key);
+}
+
 std::vector<std::string> Configuration::list(std::string_view key) {
   Setting* s = settings.find(key);
   if (s == nullptr || s->null) return {};

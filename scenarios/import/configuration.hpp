@@ -35,6 +35,8 @@ class Configuration {
   std::optional<bool> flag(std::string_view key);
   std::optional<std::string> text(std::string_view key);
   std::vector<std::string> list(std::string_view key);
+  // A name or path, of which the last part is enough.
+  std::optional<std::string> path(std::string_view key);
 
   // The same with the framework's default, which is listed as assumed.
   std::int64_t whole_or(std::string_view key, std::int64_t fallback, Range range = kWholeCount);

@@ -100,13 +100,19 @@ class Expander {
  private:
   std::vector<Word> const* find(std::string_view name) const {
     auto const it = variables_.find(name);
-    return it == variables_.end() ? nullptr : &it->second;
+    return it == variables_.end() ? nullptr : &it->second.items;
+  }
+
+  bool is_text(std::string_view name) const {
+    auto const it = variables_.find(name);
+    return it != variables_.end() && it->second.text;
   }
 
   void value(std::string_view name, Quoting quoting, WordBuilder& out) {
     if (auto const* items = find(name)) {
       // "$NAME" of an array is its first item.
-      out.add_value({items->begin(), items->begin() + (items->empty() ? 0 : 1)}, quoting);
+      bool const all = items->empty() || is_text(name);
+      out.add_value({items->begin(), all ? items->end() : items->begin() + 1}, quoting);
     } else {
       out.add_unset(name);
     }
@@ -172,7 +178,7 @@ class Expander {
     }
     if (rest.empty()) {
       if (positional) return;
-      if (items == nullptr) return out.add_unset(name);
+      if (items == nullptr) return out.add_unset(std::string(name) + std::string(all ? kAll : ""));
       return all ? out.add_value(*items, quoting) : value(name, quoting, out);
     }
     operation(name, rest, items, positional, quoting, out);

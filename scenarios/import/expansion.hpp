@@ -11,7 +11,14 @@
 
 namespace rollcast {
 
-using Variables = std::map<std::string, std::vector<Word>, std::less<>>;  // an array, or one word
+struct Variable {
+  std::vector<Word> items;  // of an array; else one
+  bool text = false;        // the items are the words of one text
+};
+using Variables = std::map<std::string, Variable, std::less<>>;
+
+// What an array that nothing sets adds to its name in Word::unset.
+constexpr std::string_view kAll = "[@]";
 
 // A word that grows beyond this is cut: a script that doubles a variable again and again is no configuration.
 constexpr std::size_t kLongestWord = 1 << 16;

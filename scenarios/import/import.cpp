@@ -87,7 +87,12 @@ ImportedScenario finish(Configuration& c) {
   std::vector<Problem> problems = c.document.problems;
   problems.insert(problems.end(), c.problems.begin(), c.problems.end());
   if (problems.size() > kMostProblems) problems.resize(kMostProblems);
-  for (Problem& p : problems) result.problems.push_back(clean(std::move(p)));
+  for (Problem& p : problems) {
+    bool const told = std::any_of(result.problems.begin(), result.problems.end(), [&](Problem const& q) {
+      return q.file == p.file && q.line == p.line && q.column == p.column && q.key == p.key;
+    });
+    if (!told) result.problems.push_back(clean(std::move(p)));
+  }
   for (std::string const& a : c.assumed) {
     std::string line = clean(a);
     if (std::find(result.assumed.begin(), result.assumed.end(), line) == result.assumed.end())
@@ -193,7 +198,7 @@ void read_command(Configuration& c, Importer const& importer, Launch const& laun
   c.launcher.erase("m");  // of python -m
   for (Word const& w : words) {
     if (w.text.empty() && !w.unset.empty())
-      c.assume(fmt::format("${} is empty", shown(w.unset)), "nothing in the script sets it");
+      c.assume(fmt::format("${{{}}} is empty", shown(w.unset)), "nothing in the script sets it");
   }
   add_named_files(c, given);
 }

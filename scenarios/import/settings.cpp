@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cstdint>
 
+#include "scenarios/import/expansion.hpp"
+
 namespace rollcast {
 namespace {
 
@@ -223,7 +225,12 @@ bool Settings::has_below(std::string_view prefix) const {
   return index_.contains(prefix) || (it != index_.end() && it->first.starts_with(below));
 }
 
-void add_flags(std::vector<Word> const& words, std::size_t from, Settings& out) {
+void add_flags(std::vector<Word> const& all, std::size_t from, Settings& out) {
+  std::vector<Word> words;
+  for (std::size_t i = from; i < all.size(); ++i) {
+    if (!all[i].text.empty() || !all[i].unset.ends_with(kAll)) words.push_back(all[i]);
+  }
+  from = 0;
   for (std::size_t i = from; i < words.size();) {
     Word const& w = words[i++];
     if (!is_flag(w.text)) continue;

@@ -41,7 +41,7 @@ class Settings {
 
 // --flag, --flag value ..., --flag=value: dashes of a name become underscores. Words before the first flag
 // are left out. `from`: index of the first word.
-void add_flags(std::vector<Word> const& words, std::size_t from, Settings& out);
+void add_flags(std::vector<Word> const& all, std::size_t from, Settings& out);
 
 // key=value, +key=value, ++key=value; ~key removes it. A value is YAML as far as [a, b], quotes and null go.
 void add_overrides(std::vector<Word> const& words, std::size_t from, Settings& out);

@@ -362,18 +362,18 @@ class Shell {
   void assign(Assignment& a) {
     auto const it = variables_.find(a.name);
     if (!a.append || it == variables_.end()) {
-      variables_.insert_or_assign(a.name, std::move(a.value));
+      variables_.insert_or_assign(a.name, Variable{std::move(a.value), false});
       return;
     }
     for (Word& w : a.value) {
-      if (it->second.size() < kMostWords) it->second.push_back(std::move(w));
+      if (it->second.items.size() < kMostWords) it->second.items.push_back(std::move(w));
     }
   }
 
   std::optional<bool> read_heredoc() {
     std::string const& name = words_.back().text;
     if (!heredoc_words_.empty() && !name.empty() && starts_name(name.front()))
-      variables_.insert_or_assign(name, heredoc_words_);
+      variables_.insert_or_assign(name, Variable{heredoc_words_, true});
     return std::nullopt;
   }
 
@@ -383,7 +383,7 @@ class Shell {
     std::size_t const in = words_.size() > 2 && words_[2].text == "in" ? 3 : 2;
     std::vector<Word> value;
     if (words_.size() > in) value.push_back(words_[in]);
-    variables_.insert_or_assign(words_[1].text, std::move(value));
+    variables_.insert_or_assign(words_[1].text, Variable{std::move(value), false});
     if (words_.size() > in + 1) {
       out_.remarks.push_back(
           fmt::format("line {}: a loop, read once with its first value", std::max(1, words_[0].mark.line)));
@@ -438,7 +438,7 @@ Script read_script(Document& d, ScriptOptions const& options) {
   Script out;
   if (!d.problems.empty()) return out;
   Variables variables;
-  for (auto const& [name, value] : options.defines) variables[name] = {Word{value, {}, ""}};
+  for (auto const& [name, value] : options.defines) variables[name] = {{Word{value, {}, ""}}, false};
   Shell(d, options, variables, out, 0, 0).run();
   return out;
 }

@@ -78,8 +78,8 @@ void write_algorithm(Configuration& c, Program program) {
 void write_models(Configuration& c) {
   require_model(c, {"actor_rollout_ref.model.path"});
   bool const ppo = c.text("algorithm.adv_estimator").value_or("gae") == "gae";
-  auto const actor_path = c.text("actor_rollout_ref.model.path");
-  if (ppo && c.has("critic.model.path") && c.text("critic.model.path") != actor_path)
+  auto const actor_path = c.path("actor_rollout_ref.model.path");
+  if (ppo && c.has("critic.model.path") && c.path("critic.model.path") != actor_path)
     set_model(c, "critic.model.path", "algorithm.critic");
   if (ppo) {
     if (auto const warmup = c.whole("trainer.critic_warmup", kFromZero); warmup && *warmup > 0)
