@@ -155,33 +155,62 @@ void set_cluster(Configuration& c, Machines const& m) {
   c.draft.set("cluster.nodes", m.nodes);
 }
 
+namespace {
+
+enum class Share { whole_nodes, part_of_node, nodes_of_their_own };
+
+Share share_of(Machines const& m, std::int64_t size) {
+  if (m.gpus() < size) return Share::part_of_node;
+  bool const whole = m.gpus_per_node == size || (m.nodes == 1 && m.gpus() % size == 0);
+  return whole ? Share::whole_nodes : Share::nodes_of_their_own;
+}
+
+// Nodes that hold fewer GPUs than the cluster's, under a name of their own.
+void set_own_nodes(Configuration& c, Machines m, std::int64_t size) {
+  std::int64_t const total = m.gpus();
+  if (m.gpus_per_node > size) {
+    m.nodes = ceiling(total, size);
+    while (total % m.nodes != 0) ++m.nodes;
+    m.gpus_per_node = total / m.nodes;
+  }
+  std::string const path = "pools." + m.pool;
+  c.draft.set(path + ".nodes", m.nodes);
+  std::string const base = node_of(c) != nullptr ? node_of(c)->name : std::string(kAssumedNode);
+  c.draft.set_text(path + ".node.base", base);
+  c.draft.set_text(path + ".node.name", fmt::format("{}-{}-gpus", base, m.gpus_per_node));
+  c.draft.set(path + ".node.gpus", m.gpus_per_node);
+  c.assume(fmt::format("pools.{}: {} nodes of {} GPUs of their own", m.pool, m.nodes, m.gpus_per_node),
+           "the configuration takes part of the nodes");
+}
+
+}  // namespace
+
 void set_pools(Configuration& c, std::vector<Machines> const& pools) {
   assume_node(c);
   std::int64_t const size = gpus_of_node(c);
-  c.draft.set_text("cluster.node", node_of(c) != nullptr ? node_of(c)->name : kAssumedNode);
-  std::int64_t nodes = 0;
-  std::int64_t left = 0;  // GPUs of the last node that is shared
+  std::int64_t whole = 0;   // nodes
+  std::int64_t parts = 0;   // GPUs
+  std::int64_t others = 0;  // GPUs
   for (Machines const& m : pools) {
-    std::string const path = "pools." + m.pool;
-    if (m.gpus() < size) {
-      if (m.gpus() > left) {
-        ++nodes;
-        left = size;
-      }
-      left -= m.gpus();
-      c.draft.set(path + ".gpus", m.gpus());
-    } else if (m.gpus_per_node == size || (m.gpus() % size == 0 && m.nodes == 1)) {
-      c.draft.set(path + ".nodes", m.gpus() / size);
-      nodes += m.gpus() / size;
+    Share const share = share_of(m, size);
+    (share == Share::whole_nodes ? whole : share == Share::part_of_node ? parts : others) += m.gpus();
+  }
+  whole /= size;
+  bool const one_node = whole == 0 && others == 0 && parts <= size;
+  bool const shared = one_node || parts % size == 0;
+  set_node(c, "cluster.node", one_node ? parts : size);
+  std::int64_t const nodes = one_node ? 1 : whole + ceiling(parts, size) + ceiling(others, size);
+  c.draft.set("cluster.nodes", std::max<std::int64_t>(1, nodes));
+  for (Machines const& m : pools) {
+    Share const share = share_of(m, size);
+    if (share == Share::whole_nodes) {
+      c.draft.set("pools." + m.pool + ".nodes", m.gpus() / size);
+    } else if (share == Share::part_of_node && shared) {
+      c.draft.set("pools." + m.pool + ".gpus", m.gpus());
     } else {
-      c.draft.set(path + ".nodes", m.nodes);
-      set_node(c, path + ".node", m.gpus_per_node);
-      c.assume(fmt::format("pools.{}: {} nodes of {} GPUs of their own", m.pool, m.nodes, m.gpus_per_node),
-               "the configuration takes part of several nodes");
-      nodes += ceiling(m.gpus(), size);
+      set_own_nodes(c, m, size);
     }
   }
-  c.draft.set("cluster.nodes", std::max<std::int64_t>(1, nodes));
 }
 
 namespace {

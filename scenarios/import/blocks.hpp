@@ -42,8 +42,8 @@ std::int64_t launched_gpus(Configuration& c);
 // Every role on the same GPUs.
 void set_cluster(Configuration& c, Machines const& m);
 
-// One pool each. Those that fit into one node together share it; pools of part of several nodes become nodes
-// of their own with fewer GPUs (assumed).
+// One pool each. Parts of a node that fill nodes together share them; what is left over becomes nodes of
+// their own with fewer GPUs (assumed).
 void set_pools(Configuration& c, std::vector<Machines> const& pools);
 
 // 0: not known. Means are assumed where the options do not give them.

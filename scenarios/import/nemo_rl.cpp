@@ -54,7 +54,10 @@ void write_grpo(Configuration& c) {
     if (auto const rounds = c.whole("grpo.dynamic_sampling_max_gen_batches"))
       c.draft.set("algorithm.dynamic_sampling.most_rounds", *rounds);
   }
-  if (c.on("env.reward_model.enabled")) set_model(c, "env.reward_model.model_name", "algorithm.reward_model");
+  if (c.on("env.reward_model.enabled")) {
+    c.draft.set_text("algorithm.reward", "model");
+    set_model(c, "env.reward_model.model_name", "algorithm.reward_model");
+  }
   if (auto const turns = c.whole("grpo.max_rollout_turns"); turns && *turns > 1) {
     // Environments that answer once are written with many turns allowed.
     c.assume("score.environment: none",

@@ -70,12 +70,7 @@ void write_algorithm(Configuration& c) {
     c.draft.set("algorithm.epochs", *epochs);
   bool const kl = c.number_or("init_kl_coef", 0.01, kAnyWhole) > 0;
   c.use({"use_kl_loss"});
-  if (!ppo) {
-    c.draft.set_flag("algorithm.kl_reference", kl);
-  } else if (!kl) {
-    c.assume("algorithm.kind: ppo, with a reference model",
-             "the configuration uses none, ppo always has one here");
-  }
+  c.draft.set_flag("algorithm.kl_reference", kl);
   if (c.on("dynamic_filtering")) {
     std::int64_t const generated = c.whole("vllm_generate_batch_size").value_or(prompts);
     c.draft.set("algorithm.dynamic_sampling.oversampling",
@@ -98,11 +93,9 @@ bool has_reward_model(Configuration& c) {
 
 void write_models(Configuration& c, bool reward) {
   require_model(c, {"pretrain"});
+  c.draft.set_text("algorithm.reward", reward ? "model" : "rules");
   if (reward) set_model(c, "reward_pretrain", "algorithm.reward_model");
   if (!is_ppo(c)) return;
-  if (!reward)
-    c.assume("algorithm.reward_model: as model",
-             "the configuration scores elsewhere, ppo has a reward model here");
   if (c.has("critic_pretrain")) {
     set_model(c, "critic_pretrain", "algorithm.critic");
   } else if (reward) {
@@ -123,7 +116,7 @@ void write_machines(Configuration& c, bool reward) {
   auto const engines = c.whole("vllm_num_engines");
   if (!engines) c.assume("rollout: engines on every GPU", "--vllm_num_engines is not given");
   c.draft.set("rollout.parallel.tp", tp);
-  bool const reference = is_ppo(c) || c.number("init_kl_coef", kAnyWhole).value_or(0.01) > 0;
+  bool const reference = c.number("init_kl_coef", kAnyWhole).value_or(0.01) > 0;
   if (all && !async) {
     for (char const* role : {"ref", "critic", "reward"})
       c.use({std::string(role) + "_num_nodes", std::string(role) + "_num_gpus_per_node"});

@@ -36,12 +36,11 @@ void write_algorithm(Configuration& c) {
     c.draft.set("algorithm.train_batch", std::min(batch.value_or(samples), samples));
   }
   bool const kl = c.on("use_kl_loss") || c.number("kl_coef", kAnyWhole).value_or(0) > 0;
-  if (!ppo) c.draft.set_flag("algorithm.kl_reference", kl);
+  c.draft.set_flag("algorithm.kl_reference", kl);
+  c.draft.set_text("algorithm.reward", "rules");
   if (ppo) {
     if (auto const steps = c.whole("num_critic_only_steps", kFromZero); steps && *steps > 0)
       c.draft.set("algorithm.critic_warmup", *steps);
-    c.assume("algorithm.reward_model: as model",
-             "the configuration scores by rule, ppo has a reward model here");
   }
   c.use({"kl_loss_coef", "kl_loss_type"});
   std::int64_t const over = c.whole("over_sampling_batch_size").value_or(prompts.value_or(1));

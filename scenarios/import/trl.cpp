@@ -191,7 +191,7 @@ void import_offline(Configuration& c, bool dpo) {
   write_trainer(c);
   c.draft.set("train.micro_batch", micro);
   c.draft.set_flag("train.packing", c.on("packing") || c.on("padding_free"));
-  if (dpo && c.on("precompute_ref_log_probs")) c.draft.set_text("algorithm.reference", "precomputed");
+  if (dpo && c.on("precompute_ref_log_probs")) c.draft.set_flag("algorithm.reference_precomputed", true);
   std::int64_t const longest =
       c.has("max_seq_length") ? c.whole_or("max_seq_length", 1024) : c.whole_or("max_length", 1024);
   set_lengths(c, {c.whole("max_prompt_length").value_or(0), 0, longest});

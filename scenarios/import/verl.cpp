@@ -59,12 +59,7 @@ void write_algorithm(Configuration& c, Program program) {
     c.draft.set("algorithm.epochs", *epochs);
   bool const loss = c.on(actor("use_kl_loss"));
   bool const reward = c.on("algorithm.use_kl_in_reward");
-  if (!ppo) {
-    c.draft.set_flag("algorithm.kl_reference", loss || reward);
-  } else if (!loss && !reward) {
-    c.assume("algorithm.kind: ppo, with a reference model",
-             "the configuration uses none, ppo always has one here");
-  }
+  c.draft.set_flag("algorithm.kl_reference", loss || reward);
   if (c.on("algorithm.filter_groups.enable")) {
     std::int64_t const gen = c.whole("data.gen_batch_size").value_or(prompts);
     c.draft.set("algorithm.dynamic_sampling.oversampling",
@@ -85,12 +80,9 @@ void write_models(Configuration& c) {
     if (auto const warmup = c.whole("trainer.critic_warmup", kFromZero); warmup && *warmup > 0)
       c.draft.set("algorithm.critic_warmup", *warmup);
   }
-  if (c.on("reward_model.enable")) {
-    set_model(c, "reward_model.model.path", "algorithm.reward_model");
-  } else if (ppo) {
-    c.assume("algorithm.reward_model: as model",
-             "the configuration scores by rule, ppo has a reward model here");
-  }
+  bool const reward = c.on("reward_model.enable");
+  c.draft.set_text("algorithm.reward", reward ? "model" : "rules");
+  if (reward) set_model(c, "reward_model.model.path", "algorithm.reward_model");
   std::int64_t const rank =
       c.whole("actor_rollout_ref.model.lora_rank", kFromZero)
           .value_or(c.whole("actor_rollout_ref.model.lora.rank", kFromZero).value_or(0));
