@@ -10,13 +10,18 @@ namespace rollcast {
 namespace {
 
 // Other names of a model. Tuned versions that only add a suffix are handled by kSuffixes.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kAliases{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 18> kAliases{{
     {"meta-llama-3-8b", "llama-3-8b"},
     {"meta-llama-3-70b", "llama-3-70b"},
     {"meta-llama-3.1-8b", "llama-3.1-8b"},
     {"meta-llama-3.1-70b", "llama-3.1-70b"},
     {"meta-llama-3.1-405b", "llama-3.1-405b"},
     {"qwen-1_8b", "qwen-1.8b"},
+    // Qwen2 has the shapes of Qwen2.5 (config.json of both), with a shorter context.
+    {"qwen2-0.5b", "qwen2.5-0.5b"},
+    {"qwen2-1.5b", "qwen2.5-1.5b"},
+    {"qwen2-7b", "qwen2.5-7b"},
+    {"qwen2-72b", "qwen2.5-72b"},
     {"phi-1_5", "phi-1.5"},
     {"stablelm-alpha-3b", "stablelm-base-alpha-3b"},
     {"stablelm-tuned-alpha-3b", "stablelm-base-alpha-3b"},

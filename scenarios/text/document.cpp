@@ -126,9 +126,33 @@ void put(Value& v, int source) {
   }
 }
 
+struct FileText {
+  std::string text;
+  std::string what;  // why it cannot be read; empty if it was
+  std::string remedy;
+};
+
+FileText text_of(std::string const& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  fs::file_status const status = fs::status(path, error);
+  if (!fs::exists(status)) return {"", "there is no such file", "check the path"};
+  if (fs::is_directory(status)) return {"", "this is a directory", "name a file in it"};
+  if (fs::is_regular_file(status) && fs::file_size(path, error) > kLargestFile && !error) {
+    return {"", "the file is larger than 1 MiB", "some dozens of lines are enough"};
+  }
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return {"", std::string("cannot be opened: ") + std::strerror(errno), "check its permissions"};
+  FileText file{std::string(kLargestFile + 1, '\0'), "", ""};
+  in.read(file.text.data(), static_cast<std::streamsize>(file.text.size()));
+  if (in.bad()) return {"", "cannot be read", "check the disk"};
+  file.text.resize(static_cast<std::size_t>(in.gcount()));
+  return file;
+}
+
 }  // namespace
 
-Document parse_document(std::string_view text, std::string const& name, std::string_view content) {
+Document parse_lines(std::string_view text, std::string const& name) {
   if (text.size() > kLargestFile) {
     return refused(name, "the file is larger than 1 MiB", "some dozens of lines are enough");
   }
@@ -137,8 +161,13 @@ Document parse_document(std::string_view text, std::string const& name, std::str
   d.sources.push_back({SourceKind::file, name, lines_of(clean)});
   d.root.kind = ValueKind::map;
   check_characters(d, clean);
+  return d;
+}
+
+Document parse_document(std::string_view text, std::string const& name, std::string_view content) {
+  Document d = parse_lines(text, name);
   if (!d.problems.empty()) return d;
-  Value root = parse_yaml(clean, 0, d);
+  Value root = parse_yaml(with_unix_line_ends(text), 0, d);
   if (!d.problems.empty() && root.kind == ValueKind::null) return d;
   if (root.kind == ValueKind::null) {
     d.problems.push_back({name, 0, 0, "", "the file is empty", std::string(content), ""});
@@ -151,22 +180,13 @@ Document parse_document(std::string_view text, std::string const& name, std::str
 }
 
 Document read_document(std::string const& path, std::string_view content) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  fs::file_status const status = fs::status(path, error);
-  if (!fs::exists(status)) return refused(path, "there is no such file", "check the path");
-  if (fs::is_directory(status)) return refused(path, "this is a directory", "name a file in it");
-  if (fs::is_regular_file(status) && fs::file_size(path, error) > kLargestFile && !error) {
-    return refused(path, "the file is larger than 1 MiB", "some dozens of lines are enough");
-  }
-  std::ifstream in(path, std::ios::binary);
-  if (!in)
-    return refused(path, std::string("cannot be opened: ") + std::strerror(errno), "check its permissions");
-  std::string text(kLargestFile + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (in.bad()) return refused(path, "cannot be read", "check the disk");
-  text.resize(static_cast<std::size_t>(in.gcount()));
-  return parse_document(text, path, content);
+  FileText file = text_of(path);
+  return file.what.empty() ? parse_document(file.text, path, content) : refused(path, file.what, file.remedy);
+}
+
+Document read_lines(std::string const& path) {
+  FileText file = text_of(path);
+  return file.what.empty() ? parse_lines(file.text, path) : refused(path, file.what, file.remedy);
 }
 
 void set_value(Document& d, std::string const& assignment, bool (*may_be_base)(std::string_view path)) {

@@ -59,9 +59,13 @@ struct Document {
 constexpr std::string_view kScenarioContent = "write at least model, cluster and algorithm";
 
 Document read_document(std::string const& path, std::string_view content = kScenarioContent);
+// A file that is no YAML, a launch script say: its lines, and what is wrong with it as text; the root is
+// empty.
+Document read_lines(std::string const& path);
 // text as if it stood in file `name`.
 Document parse_document(std::string_view text, std::string const& name,
                         std::string_view content = kScenarioContent);
+Document parse_lines(std::string_view text, std::string const& name);
 
 // "key.path=value", value in YAML: replaces or adds the value in the tree. Maps on the way are created. A
 // scalar on the way is taken as the name to start from, {base: scalar}, where `may_be_base(path)`; else it is
