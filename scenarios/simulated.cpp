@@ -40,16 +40,6 @@ void add_new_options(Add const& add, Job const& job) {
   auto const refuse = [&](bool given, std::string key, std::string_view what) {
     if (given) add(std::move(key), what, "remove the key");
   };
-  TrainerOptions const& t = job.train;
-  refuse(t.context_parallel == ContextParallel::ulysses, "train.context_parallel", "ulysses");
-  refuse(t.kernels != KernelStack::fused, "train.kernels", name_of(t.kernels));
-  refuse(t.fp8_scaling == Fp8Scaling::block, "train.fp8_scaling", "block");
-  refuse(t.shard_ranks > 0, "train.shard_ranks", "sharding over part of the ranks");
-  EngineOptions const& e = job.rollout;
-  refuse(e.kind != EngineKind::vllm, "rollout.engine", name_of(e.kind));
-  refuse(e.parallel.ep > 1, "rollout.parallel.ep", "expert parallelism in the engine");
-  refuse(e.data_parallel_attention, "rollout.data_parallel_attention", "data-parallel attention");
-  refuse(e.speculative.has_value(), "rollout.speculative", "speculative decoding");
   refuse(job.score.environment && job.score.environment->keep_kv, "score.environment.keep_kv",
          "KV that is kept during a tool call");
 }

@@ -71,7 +71,7 @@ int import(Arguments& a) {
     return 2;
   }
   if (std::string const conflict = output_conflict(
-          {a.output}, a.file.empty() ? std::vector<std::string>{} : std::vector<std::string>{a.file});
+          std::vector<std::string>{a.output}, a.file.empty() ? std::vector<std::string>{} : std::vector<std::string>{a.file});
       !conflict.empty()) {
     print_error(conflict);
     return 2;

@@ -220,6 +220,8 @@ void describe(Fields& f, TrainerOptions& t) {
   f.flag("master_weights", t.master_weights, "an fp32 copy of the weights in the optimizer");
   f.choice("optimizer_states", t.optimizer_states, kDTypes, "type of Adam's two states");
   f.flag("overlap_gradient_reduce", t.overlap_gradient_reduce, "reduce gradients during the backward pass");
+  f.flag("overlap_tensor_parallel", t.overlap_tensor_parallel,
+         "tensor-parallel collectives run in chunks beside the products");
   f.flag("overlap_parameter_gather", t.overlap_parameter_gather, "gather parameters during the forward pass");
   f.quantity("bucket", t.bucket, kPositive, "gradient bucket of one reduction");
   f.flag("fused_cross_entropy", t.fused_cross_entropy, "no fp32 copy of the logits");
@@ -233,6 +235,7 @@ void describe(Fields& f, TrainerOptions& t) {
 void describe(Fields& f, EngineOptions& e) {
   f.choice("engine", e.kind, {EngineKind::vllm, EngineKind::sglang, EngineKind::trtllm, EngineKind::hf},
            "rollout engine; hf: generate() of Transformers, one padded batch at a time");
+  f.text("version", e.version, "release of the engine, as in 0.3.1; default: a current one");
   f.group("parallel", "how an engine is cut", [&](Fields& g) {
     g.integer("tp", e.parallel.tp, kRanks, "tensor-parallel ranks of one engine");
     g.integer("pp", e.parallel.pp, kRanks, "pipeline stages of one engine");
@@ -240,14 +243,13 @@ void describe(Fields& f, EngineOptions& e) {
   });
   f.flag("data_parallel_attention", e.data_parallel_attention,
          "attention replicated over the ranks of an engine, each with sequences of its own");
-  Speculation speculative = e.speculative.value_or(Speculation{});
-  if (f.optional_group("speculative", "tokens are drafted and then verified together", [&](Fields& g) {
-        g.integer("draft_tokens", speculative.draft_tokens, {1, 64, false}, "tokens drafted a step");
-        g.number("acceptance", speculative.acceptance, {0, 1, false},
-                 "probability that a draft token is accepted if those before it were");
-      })) {
-    e.speculative = speculative;
-  }
+  f.optional_group("speculative", "tokens are drafted and then verified together", [&](Fields& g) {
+    if (!g.listing()) e.speculative.draft_tokens = 1;
+    g.integer("draft_tokens", e.speculative.draft_tokens, {1, 64, false}, "tokens drafted a step");
+    if (g.listing()) g.rows().back().fallback = "1";
+    g.number("acceptance", e.speculative.acceptance, {0, 1, false},
+             "probability that a draft token is accepted if those before it were");
+  });
   f.integer("feed", e.feed, {0, 1e6, false}, "samples that an engine is given at a time; 0: all at once");
   f.choice("balance", e.balance,
            {EngineBalance::contiguous, EngineBalance::round_robin, EngineBalance::least_load,
