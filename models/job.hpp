@@ -122,6 +122,8 @@ struct TrainerOptions {
   DType optimizer_states = DType::fp32;
   bool overlap_gradient_reduce = true;
   bool overlap_parameter_gather = true;
+  // Tensor-parallel collectives run in chunks beside the products (Megatron's tp_comm_overlap).
+  bool overlap_tensor_parallel = false;
   Bytes bucket = MiB(160);           // gradient bucket of the reduction
   bool fused_cross_entropy = false;  // no fp32 logits copy is materialised
   Offload offload;

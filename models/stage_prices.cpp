@@ -4,22 +4,21 @@
 #include <optional>
 #include <utility>
 
+#include "models/adapter_passes.hpp"
+#include "models/gradient_accumulation.hpp"
+#include "models/layer_passes.hpp"
 #include "models/layer_prices.hpp"
+#include "models/logit_passes.hpp"
+#include "models/shard_exchange.hpp"
 
 namespace rollcast {
 namespace {
 
 constexpr double kElement = 2;              // activations are bf16
 constexpr double kAttentionBackward = 2.5;  // five products against two, the scores computed again
-constexpr double kUnpack = 0.5 + 2;         // bytes per 4-bit weight read and bf16 weight written
-constexpr int kVocabularyReductions = 3;    // maximum, target logit, sum
-
-struct LogitBytes {
-  double forward = 0;
-  double backward = 0;
-};
-constexpr LogitBytes kPlainCrossEntropy{18, 14};
-constexpr LogitBytes kFusedCrossEntropy{2, 4};
+constexpr double kEagerLaunches = 4;
+constexpr double kUnpack = 0.5 + 2;       // bytes per 4-bit weight read and bf16 weight written
+constexpr int kVocabularyReductions = 3;  // maximum, target logit, sum
 
 // Sums for the forward and the backward of a stage.
 struct Sums {
@@ -39,6 +38,10 @@ struct ProductSums {
 struct StageWork {
   struct Layers {
     LayerShape shape;
+    LayerPasses passes;
+    int forward_operations = 0;
+    int backward_operations = 0;
+    ShardExchange exchange;
     int count = 0;
     LayerProducts products;
     std::optional<AttentionPrices> attention;
@@ -50,12 +53,37 @@ struct StageWork {
   ProductSums last_head;
 };
 
-StageWork work_of(Profile const& p, Job const& job, Stage const& s) {
+// Operations of the adapter's pairs and of unpacking, forward and backward.
+void count_adapter(Job const& job, StageWork::Layers& layers) {
+  auto const& adapter = job.algorithm.adapter;
+  if (!adapter) return;
+  for (Matmul const& m : layers.shape.matmuls) {
+    if (is_target(*adapter, m.tensor)) {
+      AdapterWork const work = adapter_work(job.train.kernels, m.n, m.k);
+      layers.forward_operations += work.forward_operations;
+      layers.backward_operations += work.backward_operations;
+    }
+    if (adapter->kind == AdapterKind::qlora) {
+      layers.forward_operations += kUnpackOperations;
+      layers.backward_operations += kUnpackOperations;
+    }
+  }
+}
+
+StageWork work_of(Profile const& p, CollectivePrices& collectives, Job const& job, Stage const& s) {
   Parallel const& parallel = job.train.parallel;
   StageWork work;
   for (LayerKind const& kind : layer_kinds(job.model, s.first_layer, s.layers)) {
     Cut const cut{parallel.tp, parallel.ep, /*whole_experts=*/false};
-    StageWork::Layers layers{layer_shape(job.model, kind.example, cut), kind.count, {}, std::nullopt};
+    StageWork::Layers layers;
+    layers.shape = layer_shape(job.model, kind.example, cut);
+    layers.passes = layer_passes(job.model, kind.example, cut, job.train.kernels, job.train.kind,
+                                 job.algorithm.adapter.has_value());
+    layers.forward_operations = layers.passes.forward.operations;
+    layers.backward_operations = layers.passes.backward.operations;
+    count_adapter(job, layers);
+    layers.exchange = shard_exchange(collectives, job, kind.example);
+    layers.count = kind.count;
     bool const fuse = job.train.kind == TrainerKind::megatron;
     layers.products = layer_products(p, layers.shape, job.train.weights, fuse);
     if (p.kernels && layers.shape.heads)
@@ -70,7 +98,7 @@ StageWork work_of(Profile const& p, Job const& job, Stage const& s) {
 class StagePricer {
  public:
   StagePricer(Profile const& p, CollectivePrices& collectives, Job const& job, MicroBatch const& m)
-      : p_(p), collectives_(collectives), job_(job), parallel_(job.train.parallel) {
+      : p_(p), collectives_(collectives), job_(job), m_(m), parallel_(job.train.parallel) {
     tokens_ = static_cast<double>(m.tokens) / parallel_.cp;
     pairs_ = m.pairs / parallel_.cp;
     useful_ = m.tokens > 0 ? static_cast<double>(m.useful_tokens) / static_cast<double>(m.tokens) : 0;
@@ -83,7 +111,7 @@ class StagePricer {
     LayerShape const& shape = layers.shape;
     Sums forward;
     Sums backward;
-    add_products(shape.matmuls, layers.products, layers.last, forward, backward);
+    add_products(shape.matmuls, layers.products, /*quantizes=*/true, layers.last, forward, backward);
 
     Seconds const attention = attention_time(layers);
     Seconds const attention_backward = attention * backward_over_forward();
@@ -95,44 +123,46 @@ class StagePricer {
     forward.flops += Flops(pairs_ * shape.attention_per_pair.value) + recurrence;
     backward.flops += 2 * (Flops(pairs_ * shape.attention_per_pair.value) + recurrence);
 
-    Seconds const passes =
-        passes_time(p_, shape, tokens_, stream_cut(), /*fuse=*/false, layers.products.experts.has_value());
-    forward.compute += passes;
-    backward.compute += 2 * passes;
-
-    Seconds const launches = Seconds(p_.kernel_launch.value) * shape.kernels;
-    forward.compute = max(forward.compute, launches);
-    backward.compute = max(backward.compute, 2 * launches);
+    forward.compute += passes_time(layers.passes.forward);
+    backward.compute += passes_time(layers.passes.backward);
+    forward.compute = max(forward.compute, host_per_operation() * layers.forward_operations);
+    backward.compute = max(backward.compute, host_per_operation() * layers.backward_operations);
 
     Seconds const blocks = tensor_parallel_blocks(shape);
-    forward.communication = blocks + expert_parallel(shape) + context_ring(shape, 1, attention);
-    backward.communication = blocks + expert_parallel(shape) + context_ring(shape, 2, attention_backward);
+    forward.communication = blocks + expert_parallel(shape) + context_exchange(shape, 1, attention);
+    backward.communication = blocks + expert_parallel(shape) + context_exchange(shape, 2, attention_backward);
     if (job_.train.recompute == Recompute::full) {
       backward.compute += forward.compute;
       backward.communication += forward.communication;
     } else if (job_.train.recompute == Recompute::selective) {
       backward.compute += attention;
     }
+    forward.communication += exposed_forward(layers.exchange, forward.compute);
+    backward.communication += exposed_backward(layers.exchange, backward.compute);
     add(forward_, forward, layers.count);
     add(backward_, backward, layers.count);
   }
 
   void add_embedding() {
-    Seconds const look_up = memory_time(p_, bytes(2 * job_.model.hidden * kElement * tokens_));
+    Seconds const look_up = stream_time(p_, bytes(2 * job_.model.hidden * kElement * tokens_));
     forward_.compute += look_up;
     backward_.compute += 2 * look_up;
     forward_.communication += tensor_parallel(1);
   }
 
-  void add_head(StageWork& work, LogitBytes logit) {
+  void add_head(StageWork& work) {
+    LogitBytes const logit = logit_bytes(job_, m_);
     double const tp = parallel_.tp;
-    Seconds const norm = memory_time(p_, bytes(2 * job_.model.hidden * kElement / stream_cut() * tokens_));
+    Seconds const norm = stream_time(p_, bytes(2 * job_.model.hidden * kElement / stream_cut() * tokens_));
     forward_.compute += norm;
     backward_.compute += 2 * norm;
-    add_products(work.head, work.head_products, work.last_head, forward_, backward_);
+    add_products(work.head, work.head_products, /*quantizes=*/false, work.last_head, forward_, backward_);
     double const logits = tokens_ * job_.model.vocab / tp;
-    forward_.compute += memory_time(p_, bytes(logits * logit.forward));
-    backward_.compute += memory_time(p_, bytes(logits * logit.backward));
+    forward_.compute += stream_time(p_, bytes(logits * logit.forward));
+    backward_.compute += stream_time(p_, bytes(logits * logit.backward));
+    LossKernels const loss = loss_kernels(job_, m_);
+    forward_.compute += eager_host() * loss.forward;
+    backward_.compute += eager_host() * loss.backward;
     forward_.communication +=
         collectives_.at(CollectiveKind::all_reduce, tp_, bytes(4 * tokens_)).total() * kVocabularyReductions;
     backward_.communication += tensor_parallel(1);
@@ -154,6 +184,17 @@ class StagePricer {
     sum.compute += part.compute * count;
     sum.communication += part.communication * count;
     sum.flops += part.flops * count;
+  }
+
+  Seconds passes_time(PassWork const& w) const {
+    return stream_time(p_, bytes(tokens_ * (w.stream_bytes / stream_cut() + w.inner_bytes)));
+  }
+
+  // Python, autograd and dispatcher of one operation, while the GPU waits.
+  Seconds eager_host() const { return Seconds(p_.kernel_launch.value) * kEagerLaunches; }
+
+  Seconds host_per_operation() const {
+    return job_.train.kernels == KernelStack::eager ? eager_host() : Seconds(p_.kernel_launch.value);
   }
 
   double stream_cut() const { return job_.train.sequence_parallel ? parallel_.tp : 1; }
@@ -179,19 +220,19 @@ class StagePricer {
   }
 
   // What depends on the tokens alone is kept for the next micro-batch, which often has as many.
-  void add_products(std::vector<Matmul> const& tensors, LayerProducts const& products, ProductSums& last,
-                    Sums& forward, Sums& backward) const {
+  void add_products(std::vector<Matmul> const& tensors, LayerProducts const& products, bool quantizes,
+                    ProductSums& last, Sums& forward, Sums& backward) const {
     if (last.tokens < tokens_ || tokens_ < last.tokens) {
       last = {tokens_, {}, {}};
-      price_products(tensors, products, last.forward, last.backward);
+      price_products(tensors, products, quantizes, last.forward, last.backward);
     }
     add(forward, last.forward, 1);
     add(backward, last.backward, 1);
   }
 
   // Time by the products as they run, FLOPs and adapters by the tensors.
-  void price_products(std::vector<Matmul> const& tensors, LayerProducts const& products, Sums& forward,
-                      Sums& backward) const {
+  void price_products(std::vector<Matmul> const& tensors, LayerProducts const& products, bool quantizes,
+                      Sums& forward, Sums& backward) const {
     double const clock = p_.sustained_clock.value;
     auto const& adapter = job_.algorithm.adapter;
     DType const dtype = job_.train.weights;
@@ -199,8 +240,7 @@ class StagePricer {
     // Of the experts each gradient costs what the forward costs.
     Seconds const experts = experts_time(p_, products, tokens_, dtype, clock);
     backward.compute += experts;
-    if (!adapter && products.experts)
-      backward.compute += max(experts, expert_gradient_bytes(tensors) / matmul_bandwidth(p_));
+    if (!adapter && products.experts) backward.compute += experts + expert_accumulation(tensors);
     for (Matmul const& m : products.matmuls) {
       backward.compute += input_gradient(m);
       if (!adapter) backward.compute += weight_gradient(m);
@@ -210,8 +250,8 @@ class StagePricer {
       forward.flops += flops;
       backward.flops += flops * (adapter ? 1 : 2);
       if (!adapter) continue;
-      if (adapter->kind == AdapterKind::qlora) {
-        Seconds const unpack = memory_time(p_, bytes(kUnpack * m.copies * m.n * m.k));
+      if (quantizes && adapter->kind == AdapterKind::qlora) {
+        Seconds const unpack = stream_time(p_, bytes(kUnpack * m.copies * m.n * m.k));
         forward.compute += unpack;
         backward.compute += unpack;
       }
@@ -225,16 +265,15 @@ class StagePricer {
     return matmul_time(p_, m, tokens_, job_.train.weights, p_.sustained_clock.value);
   }
 
-  // dY and X read, the buffer of gradients read and written.
-  Bytes gradient_bytes(Matmul const& m) const {
-    return size_of(job_.train.weights) * (tokens_ * m.rows_per_token * (m.n + m.k)) +
-           2 * size_of(job_.train.gradients) * (matrices_read(m, tokens_) * m.n * m.k);
+  // Of the weights that this micro-batch's gradients reach.
+  Seconds accumulation(Matmul const& m) const {
+    return stream_time(p_, bytes(matrices_read(m, tokens_) * m.n * m.k * accumulation_bytes(job_)));
   }
 
-  Bytes expert_gradient_bytes(std::vector<Matmul> const& tensors) const {
-    Bytes sum;
+  Seconds expert_accumulation(std::vector<Matmul> const& tensors) const {
+    Seconds sum;
     for (Matmul const& m : tensors) {
-      if (m.expert) sum += gradient_bytes(m);
+      if (m.expert) sum += accumulation(m);
     }
     return sum;
   }
@@ -242,13 +281,12 @@ class StagePricer {
   // dW[n,k] = dY[m,n]^T X[m,k], added to the buffer of gradients.
   Seconds weight_gradient(Matmul const& m) const {
     double const rows = tokens_ * m.rows_per_token;
-    Flops const work(2 * rows * m.n * m.k);
-    Bytes const moved = gradient_bytes(m);
     double const clock = p_.sustained_clock.value;
     DType const dtype = job_.train.weights;
-    Seconds const product = m.expert || rows <= 0 ? work / (matmul_rate(p_, dtype) * clock)
-                                                  : gemm_time(p_, m.n, m.k, rows, dtype, clock);
-    return max(product, moved / matmul_bandwidth(p_));
+    if (!m.expert && rows > 0) return gemm_time(p_, m.n, m.k, rows, dtype, clock) + accumulation(m);
+    Flops const work(2 * rows * m.n * m.k);
+    Bytes const moved = size_of(dtype) * (rows * (m.n + m.k) + matrices_read(m, tokens_) * m.n * m.k);
+    return max(work / (matmul_rate(p_, dtype) * clock), moved / matmul_bandwidth(p_)) + accumulation(m);
   }
 
   void add_adapter(Matmul const& m, int rank, Sums& forward, Sums& backward) const {
@@ -256,10 +294,10 @@ class StagePricer {
     double const clock = p_.sustained_clock.value;
     Seconds const products = gemm_time(p_, rows, rank, m.k, DType::bf16, clock) +
                              gemm_time(p_, rows, m.n, rank, DType::bf16, clock);
-    Seconds const addition = memory_time(p_, bytes(3 * rows * m.n * kElement));
+    AdapterWork const work = adapter_work(job_.train.kernels, m.n, m.k);
     Flops const flops(2 * rows * rank * (m.n + m.k));
-    forward.compute += products + addition;
-    backward.compute += 2 * products + addition;
+    forward.compute += products + stream_time(p_, bytes(rows * work.forward_bytes));
+    backward.compute += 2 * products + stream_time(p_, bytes(rows * work.backward_bytes));
     forward.flops += flops;
     backward.flops += 2 * flops;
   }
@@ -275,10 +313,13 @@ class StagePricer {
   // copies: of each token in the buffer.
   Seconds tensor_parallel(int all_reduces, double copies = 1) const {
     if (parallel_.tp == 1) return Seconds(0);
+    // In as many chunks as ranks, each beside the product of the one before.
+    double const exposed = job_.train.overlap_tensor_parallel ? 1.0 / parallel_.tp : 1;
     Bytes const buffer = bytes(tokens_ * copies * job_.model.hidden * kElement);
     auto const price = [&](CollectiveKind kind) { return collectives_.at(kind, tp_, buffer).total(); };
     if (!job_.train.sequence_parallel) return price(CollectiveKind::all_reduce) * all_reduces;
-    return (price(CollectiveKind::reduce_scatter) + price(CollectiveKind::all_gather)) * all_reduces;
+    return (price(CollectiveKind::reduce_scatter) + price(CollectiveKind::all_gather)) *
+           (all_reduces * exposed);
   }
 
   Seconds expert_parallel(LayerShape const& shape) const {
@@ -288,16 +329,32 @@ class StagePricer {
     return 2 * collectives_.at(CollectiveKind::all_to_all, ep_, buffer).total();
   }
 
-  Seconds context_ring(LayerShape const& shape, int tensors, Seconds attention) const {
+  // tensors: 1 forward, 2 backward.
+  Seconds context_exchange(LayerShape const& shape, int tensors, Seconds attention) const {
     if (parallel_.cp == 1 || shape.kv_per_token.value <= 0) return Seconds(0);
+    if (job_.train.context_parallel == ContextParallel::ulysses) return head_exchange(shape);
     Seconds const hop =
         collectives_.at(CollectiveKind::send_recv, cp_, shape.kv_per_token * (tokens_ * tensors)).total();
     return max(Seconds(0), hop * (parallel_.cp - 1) - attention);
   }
 
+  // Tokens for heads and back: queries, keys, values, then the output; keys and values of fewer heads than
+  // ranks are repeated.
+  Seconds head_exchange(LayerShape const& shape) const {
+    double const repeats = shape.heads ? std::max(1.0, parallel_.cp / shape.heads->kv_heads) : 1;
+    double const head_dim = shape.heads ? shape.heads->head_dim : job_.model.head_dim;
+    double const heads =
+        shape.heads ? shape.heads->heads : static_cast<double>(job_.model.heads) / parallel_.tp;
+    Bytes const queries = bytes(tokens_ * heads * head_dim * kElement);
+    Bytes const keys = shape.kv_per_token * (tokens_ * repeats / 2);
+    auto const price = [&](Bytes b) { return collectives_.at(CollectiveKind::all_to_all, cp_, b).total(); };
+    return 2 * price(queries) + 2 * price(keys);
+  }
+
   Profile const& p_;
   CollectivePrices& collectives_;
   Job const& job_;
+  MicroBatch const& m_;
   Parallel const& parallel_;
   double tokens_ = 0;  // of one rank
   double pairs_ = 0;
@@ -311,15 +368,14 @@ class StagePricer {
 
 std::vector<StageTimes> price(Profile const& p, CollectivePrices& collectives, Job const& job, Stage const& s,
                               std::vector<MicroBatch> const& batches) {
-  LogitBytes const logit = job.train.fused_cross_entropy ? kFusedCrossEntropy : kPlainCrossEntropy;
-  StageWork work = work_of(p, job, s);
+  StageWork work = work_of(p, collectives, job, s);
   std::vector<StageTimes> times;
   times.reserve(batches.size());
   for (MicroBatch const& m : batches) {
     StagePricer pricer(p, collectives, job, m);
     if (s.has_embedding) pricer.add_embedding();
     for (StageWork::Layers& layers : work.layers) pricer.add_layers(layers);
-    if (s.has_lm_head) pricer.add_head(work, logit);
+    if (s.has_lm_head) pricer.add_head(work);
     times.push_back(pricer.times());
   }
   return times;
