@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/host_optimizer.hpp"
 #include "models/layer_prices.hpp"
 
 namespace rollcast {
@@ -143,6 +144,7 @@ Seconds optimizer_time(Profile const& p, Job const& job, Stage const& s) {
     double const ranks = std::max(1, data_parallel(job) * t.parallel.cp);
     shard = c.dense / ranks + c.experts / std::max(1.0, ranks / t.parallel.ep);
   }
+  if (t.offload.optimizer) return host_optimizer_time(p, job.cluster.node, t, shard);
   double const weight = size_of(t.weights).value;
   double const master = t.master_weights ? 2 * 4 + weight : 2 * weight;
   double const per_parameter =

@@ -31,7 +31,7 @@ double trained_parameters(Job const& job, Stage const& s);
 // Adam over the parameters of one rank's shard: bytes over bandwidth (gradient, master, two states read;
 // master, two states, weight written). The shard: distributed_optimizer, zero_stage >= 1 and fsdp2 divide by
 // the data- and context-parallel ranks, of experts by those with the same experts. Without master weights the
-// weight itself is read and written.
+// weight itself is read and written. With offload.optimizer on the host (models/host_optimizer.hpp).
 Seconds optimizer_time(Profile const& p, Job const& job, Stage const& s);
 
 }  // namespace rollcast
