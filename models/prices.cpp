@@ -97,6 +97,13 @@ Seconds gemm_time(Profile const& p, double m, double n, double k, DType dtype, d
   return max(work / (matmul_rate(p, dtype) * clock), moved / matmul_bandwidth(p));
 }
 
+Seconds gemm_time_of_kind(Profile const& p, double m, double n, double k, GemmKind kind, double clock) {
+  GemmPrices const* measured = p.kernels ? p.kernels->gemm(kind) : nullptr;
+  if (measured == nullptr)
+    return gemm_time(p, m, n, k, kind == GemmKind::bf16 ? DType::bf16 : DType::fp8, clock);
+  return sustained_time(measured->at(m, n, k), p.gpu, kind, m, n, k, clock);
+}
+
 Seconds memory_time(Profile const& p, Bytes moved) {
   return moved / (p.gpu.memory_bandwidth * p.memory_pass.value);
 }

@@ -25,6 +25,10 @@ BytesPerSecond matmul_bandwidth(Profile const& p);
 // clock: matrix rate over its burst rate; a measured time is slowed by it as sustained_time has it.
 Seconds gemm_time(Profile const& p, double m, double n, double k, DType dtype, double clock = 1);
 
+// The same of a kind of scaling (fp8 per tensor or per block). Without a table of that kind as gemm_time of
+// fp8 or bf16.
+Seconds gemm_time_of_kind(Profile const& p, double m, double n, double k, GemmKind kind, double clock);
+
 // A kernel that only moves bytes: bytes / (memory_pass share x bandwidth).
 Seconds memory_time(Profile const& p, Bytes moved);
 

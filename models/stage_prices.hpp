@@ -33,24 +33,30 @@ struct StageTimes {
 };
 
 // One rank computes tokens / cp of the micro-batch. Per layer:
-//   forward   matrix products (gemm_time at sustained_clock; Megatron's q, k, v in one and gate, up in one) +
-//             attention + recurrence of linear attention + memory passes; not less than the launches of its
-//             kernels take. Attention: measured at sequences of one length that have the tokens and pairs of
-//             the micro-batch, over sustained_clock; else pairs x FLOPs per pair over attention_forward
+//   forward   matrix products (gemm_time at sustained_clock; Megatron's q, k, v in one and gate, up in one;
+//   fp8
+//             with scales per block from its own table) + attention + recurrence of linear attention + passes
+//             of the software stack (models/layer_passes.hpp); not less than the host takes to dispatch its
+//             operations, kernel_launch each, in eager mode 4 of those (Python, autograd, dispatcher: 20 us).
+//             Attention: measured at sequences of one length that have the tokens and pairs of the
+//             micro-batch, over sustained_clock; else pairs x FLOPs per pair over attention_forward
 //   backward  input and weight gradient of every product, each the FLOPs of the forward in its own shape (of
-//             measured experts: twice the forward); the weight gradient is read and written in the gradient
-//             dtype; attention: forward x attention_backward_over_forward, without it 2.5 x attention_forward
-//             / attention_backward; memory passes twice
+//             measured experts: twice the forward); the weight gradient is added to the buffer of gradients
+//             (models/gradient_accumulation.hpp); attention: forward x attention_backward_over_forward,
+//             without it 2.5 x attention_forward / attention_backward; the stack's passes
 //   adapter   (LoRA) the base has no weight gradient; two products of width rank per target and their
-//             gradients. QLoRA also unpacks its weights, 0.5 B read and 2 B written each, for every use
+//             gradients, and the passes of models/adapter_passes.hpp. QLoRA also unpacks the layers' weights,
+//             0.5 B read and 2 B written each, for every use
 //   recompute full: backward also runs the forward, its collectives included; selective: its attention
 // Communication per layer, exposed: tp two all-reduces of tokens x hidden in forward and in backward, as
 // reduce-scatter + all-gather with sequence parallelism (of a mixture's second one the routed copies of the
-// tokens); ep two all-to-alls each way of the tokens' hidden states, one per routed expert; cp the K and V of
-// the other cp - 1 ranks around a ring (twice in backward: with their gradients), hidden behind attention as
-// far as that lasts. Ends: the embedding is a memory pass; lm_head is a product over vocab / tp; the cross
-// entropy passes over its logits: 18 B forward and 14 B backward each (cast to fp32, maximum, exponential and
-// sum; softmax minus target, cast back), fused 2 and 4 B; with tp three all-reduces of 4 B per token.
+// tokens), of which overlap_tensor_parallel leaves the first of tp chunks; ep two all-to-alls each way of the
+// tokens' hidden states, one per routed expert; cp as a ring: the K and V of the other cp - 1 ranks (twice in
+// backward: with their gradients), hidden behind attention as far as that lasts; by Ulysses: four all-to-alls
+// each way, of queries, keys, values and output, keys and values repeated up to cp heads; fully sharded
+// trainers: what models/shard_exchange.hpp leaves. Ends: the embedding is a pass; lm_head is a product over
+// vocab / tp; the loss reads and writes its logits (models/logit_passes.hpp) and runs its small kernels with
+// the GPU waiting; with tp three all-reduces of 4 B per token.
 StageTimes stage_times(Profile const& p, Job const& job, Stage const& s, MicroBatch const& m);
 
 // Forward that ends in log-probabilities of the responses (log-softmax over the vocabulary on the last
