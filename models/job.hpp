@@ -124,6 +124,10 @@ struct TrainerOptions {
   bool overlap_parameter_gather = true;
   // Tensor-parallel collectives run in chunks beside the products (Megatron's tp_comm_overlap).
   bool overlap_tensor_parallel = false;
+  // Attention by FlashAttention-2 (Hugging Face's flash_attention_2, torch's own), which does not use the
+  // matrix instructions of Hopper; false: by kernels that do, where the card has them (FlashAttention-3,
+  // cuDNN).
+  bool flash_attention_2 = false;
   Bytes bucket = MiB(160);           // gradient bucket of the reduction
   bool fused_cross_entropy = false;  // no fp32 logits copy is materialised
   Offload offload;

@@ -20,7 +20,13 @@ constexpr double kAttentionBackward = 2.5;  // five products against two, the sc
 // that wait for the host: Qwen v1 LoRA at 256 and 512 tokens (Hugging Face, A100) ask for 3.4, litgpt's LoRA
 // (A100) for 6.
 constexpr double kEagerLaunches = 4;
-constexpr double kUnpack = 0.5 + 2;       // bytes per 4-bit weight read and bf16 weight written
+constexpr double kUnpack = 0.5 + 2;  // bytes per 4-bit weight read and bf16 weight written
+// FlashAttention-3 over FlashAttention-2 on H100: 1.5 to 2.0 times as fast forward, 1.5 to 1.75 backward
+// (Shah et al. 2024, section 4.1), where a multiprocessor computes more than the older matrix instructions
+// can ask for: 7.5 TFLOP/s of bf16 on H100, 2.9 on A100.
+constexpr double kFlash3Forward = 1.75;
+constexpr double kFlash3Backward = 1.6;
+constexpr double kOldInstructions = 4e12;
 constexpr int kVocabularyReductions = 3;  // maximum, target logit, sum
 
 // Sums for the forward and the backward of a stage.
@@ -98,6 +104,8 @@ StageWork work_of(Profile const& p, CollectivePrices& collectives, Job const& jo
   return work;
 }
 
+bool outruns_old_instructions(Gpu const& g) { return g.sms > 0 && g.bf16.value > kOldInstructions * g.sms; }
+
 class StagePricer {
  public:
   StagePricer(Profile const& p, CollectivePrices& collectives, Job const& job, MicroBatch const& m)
@@ -116,8 +124,10 @@ class StagePricer {
     Sums backward;
     add_products(shape.matmuls, layers.products, /*quantizes=*/true, layers.last, forward, backward);
 
-    Seconds const attention = attention_time(layers);
-    Seconds const attention_backward = attention * backward_over_forward();
+    Seconds const measured = attention_time(layers);
+    bool const slower = job_.train.flash_attention_2 && outruns_old_instructions(p_.gpu);
+    Seconds const attention = measured * (slower ? kFlash3Forward : 1);
+    Seconds const attention_backward = measured * backward_over_forward() * (slower ? kFlash3Backward : 1);
     forward.compute += attention;
     backward.compute += attention_backward;
     Flops const recurrence(tokens_ * shape.recurrence_per_token.value);

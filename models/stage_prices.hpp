@@ -39,7 +39,8 @@ struct StageTimes {
 //             of the software stack (models/layer_passes.hpp); not less than the host takes to dispatch its
 //             operations, kernel_launch each, in eager mode 4 of those (Python, autograd, dispatcher: 20 us).
 //             Attention: measured at sequences of one length that have the tokens and pairs of the
-//             micro-batch, over sustained_clock; else pairs x FLOPs per pair over attention_forward
+//             micro-batch, over sustained_clock; else pairs x FLOPs per pair over attention_forward; with
+//             flash_attention_2 on Hopper and later 1.75 times that, backward 1.6 times
 //   backward  input and weight gradient of every product, each the FLOPs of the forward in its own shape (of
 //             measured experts: twice the forward); the weight gradient is added to the buffer of gradients
 //             (models/gradient_accumulation.hpp); attention: forward x attention_backward_over_forward,

@@ -70,8 +70,9 @@ int import(Arguments& a) {
                                : "give a file or --cmd, not both");
     return 2;
   }
-  if (std::string const conflict = output_conflict(
-          std::vector<std::string>{a.output}, a.file.empty() ? std::vector<std::string>{} : std::vector<std::string>{a.file});
+  if (std::string const conflict =
+          output_conflict(std::vector<std::string>{a.output},
+                          a.file.empty() ? std::vector<std::string>{} : std::vector<std::string>{a.file});
       !conflict.empty()) {
     print_error(conflict);
     return 2;

@@ -180,6 +180,8 @@ void describe(Fields& f, TrainerOptions& t) {
   f.choice(
       "kernels", t.kernels, {KernelStack::fused, KernelStack::compiled, KernelStack::eager},
       "element-wise kernels: fused by hand (Megatron, Transformer Engine), by torch.compile, or one each");
+  f.flag("flash_attention_2", t.flash_attention_2,
+         "attention kernels of FlashAttention-2 where a later one would be faster (Hopper)");
   f.choice("fp8_scaling", t.fp8_scaling, {Fp8Scaling::tensor, Fp8Scaling::block},
            "scales of fp8 weights: one a tensor, or one a block");
   f.choice("recompute", t.recompute, {Recompute::none, Recompute::selective, Recompute::full},

@@ -59,6 +59,16 @@ TEST(Prices, PassesAndCopies) {
 
 // 1 GB of each of 8 GPUs. Two share a switch: 2 GB over 0.8 x 64 GB/s. A switch of 100 still has only 8. Four
 // share a NUMA node: at 50 GB/s its memory takes 4 GB in 80 ms, longer than the switch.
+TEST(Prices, StreamsReachNineTenthsOfTheBandwidth) {
+  EXPECT_NEAR(stream_time(round_profile(), bytes(0.9 * 3.35e12)).value, 1, 1e-12);
+}
+
+TEST(Prices, WithoutATableScalesPerBlockCostWhatScalesPerTensorDo) {
+  Profile const p = round_profile();
+  EXPECT_DOUBLE_EQ(gemm_time_of_kind(p, 4096, 4096, 4096, GemmKind::fp8_block, 0.9).value,
+                   gemm_time(p, 4096, 4096, 4096, DType::fp8, 0.9).value);
+}
+
 TEST(Prices, CopiesToTheHostShareSwitchAndMemory) {
   Node node = h100_cluster(1).node;
   auto const time = [&] {

@@ -84,6 +84,47 @@ TEST(StageTimes, ForwardAndBackwardByHand) {
   EXPECT_LE(t.forward_communication, Seconds(0));
 }
 
+TEST(StageTimes, OldAttentionKernelsAreSlowerOnHopperAlone) {
+  Job job = llama_job(2);
+  StageTimes const latest = stage_times(round_profile(), job, whole(job), one_sequence(4096));
+  job.train.flash_attention_2 = true;
+  StageTimes const old = stage_times(round_profile(), job, whole(job), one_sequence(4096));
+  double const attention = 32 * kPairs * kAttentionPerPair / (0.5 * 989e12 * 0.9);
+  double const attention_back = 2.5 * 32 * kPairs * kAttentionPerPair / (0.4 * 989e12 * 0.9);
+  EXPECT_NEAR((old.forward - latest.forward).value, 0.75 * attention, 1e-9);
+  EXPECT_NEAR((old.backward - latest.backward).value, 0.6 * attention_back, 1e-9);
+  Profile ampere = round_profile();
+  ampere.gpu = *find_gpu(builtin_catalog(), "a100-sxm-80gb");
+  StageTimes const a = stage_times(ampere, job, whole(job), one_sequence(4096));
+  job.train.flash_attention_2 = false;
+  EXPECT_DOUBLE_EQ(stage_times(ampere, job, whole(job), one_sequence(4096)).forward.value, a.forward.value);
+}
+
+TEST(StageTimes, TensorParallelChunksHideAllButTheFirst) {
+  Job job = llama_job(1);
+  job.train.parallel.tp = 4;
+  job.train.sequence_parallel = true;
+  Seconds const apart =
+      stage_times(round_profile(), job, whole(job), one_sequence(4096)).backward_communication;
+  job.train.overlap_tensor_parallel = true;
+  Seconds const beside =
+      stage_times(round_profile(), job, whole(job), one_sequence(4096)).backward_communication;
+  EXPECT_NEAR(beside.value, apart.value / 4, 1e-12);
+}
+
+TEST(StageTimes, UlyssesExchangesHeadsForTokens) {
+  Job job = llama_job(1);
+  job.train.parallel.cp = 2;
+  job.train.context_parallel = ContextParallel::ulysses;
+  StageTimes const t = stage_times(round_profile(), job, whole(job), one_sequence(4096));
+  // Per layer and direction, of 2,048 tokens: queries and output 2048 x 4096 x 2 B, keys and values 2048 x
+  // 1024 x 2 B; half of each over 337.5 GB/s, one step of latency 7.2 us.
+  double const queries = 7.2e-6 + 0.5 * 2048 * 4096 * 2 / 337.5e9;
+  double const keys = 7.2e-6 + 0.5 * 2048 * 1024 * 2 / 337.5e9;
+  EXPECT_NEAR(t.forward_communication.value, 32 * 2 * (queries + keys), 1e-9);
+  EXPECT_NEAR(t.backward_communication.value, 32 * 2 * (queries + keys), 1e-9);
+}
+
 TEST(StageTimes, LogprobsAreAForward) {
   Job const job = llama_job(2);
   MicroBatch const m = one_sequence(2000);
