@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "models/engine_defaults.hpp"
+#include "models/engine_versions.hpp"
 
 namespace rollcast {
 namespace {
@@ -13,6 +14,27 @@ constexpr double kBurst = 1;    // decoding does not load the matrix units
 // DeepEP's low-latency buffers, as its README and SGLang (SGLANG_DEEPEP_NUM_MAX_DISPATCH_TOKENS_PER_RANK)
 // size them.
 constexpr double kLowLatencyTokens = 128;
+
+// Launches of a layer with latent attention beyond those of grouped queries: low-rank projections and their
+// norms, products absorbed into queries and outputs, the cache's write (8); top-k within groups of experts
+// (12).
+constexpr int kLatentKernels = 20;
+
+// Of one launch where nothing is replayed. Of vLLM and SGLang in eager mode the only figure is an early
+// release's.
+Seconds eager_launch(Profile const& p, EngineOptions const& e) {
+  EngineOverhead const* const known = find_overhead(p.engines, e.kind);
+  if (known == nullptr) return Seconds(p.kernel_launch.value);
+  return known->launch > Seconds(0) ? known->launch : overhead_of_version(EngineKind::vllm, "0.3")->launch;
+}
+
+// What a layer's launches take at least: the driver's part where the code between them is compiled.
+Seconds launches_time(EngineProducts::Layer const& layer, Profile const& p, Architecture const& a,
+                      EngineOptions const& e, double own) {
+  if (e.cuda_graphs && (e.kind == EngineKind::hf || own <= graph_tokens(p.gpu, e))) return Seconds(0);
+  double const kernels = layer.own.shape.kernels + (a.mla ? kLatentKernels : 0);
+  return (e.cuda_graphs ? Seconds(p.kernel_launch.value) : eager_launch(p, e)) * kernels;
+}
 
 bool of_experts(Pass const& pass) { return pass.part != Pass::Part::layer; }
 
@@ -87,7 +109,7 @@ DType head_dtype(EngineOptions const& e) { return e.weights == DType::fp8 ? DTyp
 double graph_tokens(Gpu const& gpu, EngineOptions const& e) {
   if (!e.cuda_graphs || e.kind == EngineKind::hf) return 0;
   double const most = engine_defaults(e.kind, gpu, e.parallel.tp).cuda_graph_tokens;
-  double const queries = 1 + std::max(0, e.speculative.draft_tokens);
+  double const queries = 1 + draft_tokens(e);
   return e.kind == EngineKind::vllm ? std::min(most, 2 * queries * e.max_num_seqs) : most * queries;
 }
 
@@ -116,8 +138,7 @@ Seconds layer_time(EngineProducts::Layer const& layer, EngineLayout const& layou
   double const own = std::max(1.0, tokens / layout.groups);
   Seconds time = part_time(layer.own, p, e, own);
   if (layer.routed) time += part_time(*layer.routed, p, e, tokens);
-  bool const graph = e.cuda_graphs && (e.kind == EngineKind::hf || own <= graph_tokens(p.gpu, e));
-  if (!graph) time = max(time, Seconds(p.kernel_launch.value) * layer.own.shape.kernels);
+  time = max(time, launches_time(layer, p, a, e, own));
   if (layout.groups > 1) return layer.routed ? time + exchange_time(collectives, a, e, tokens) : time;
   Bytes const hidden = bytes(tokens * a.hidden * kElement);
   Seconds const reduction =
@@ -137,7 +158,7 @@ Seconds dense_time(EngineProducts const& products, Profile const& p, Architectur
   Seconds total;
   for (EngineProducts::Layer const& layer : products.layers)
     total += layer_time(layer, products.layout, p, a, e, collectives, tokens) * layer.count;
-  double const positions = (1.0 + std::max(0, e.speculative.draft_tokens)) * std::max(1, e.max_num_seqs);
+  double const positions = (1.0 + draft_tokens(e)) * std::max(1, e.max_num_seqs);
   total += head_time(products, p, e, std::min(tokens, positions));
   if (e.parallel.pp > 1) {
     Bytes const hidden = bytes(tokens / products.layout.groups * a.hidden * kElement);

@@ -1,5 +1,7 @@
 #include "models/engine_layout.hpp"
 
+#include <algorithm>
+
 namespace rollcast {
 
 EngineLayout engine_layout(EngineOptions const& e) {
@@ -10,6 +12,10 @@ EngineLayout engine_layout(EngineOptions const& e) {
   l.own = {1, 1, true};
   l.groups = e.parallel.tp;
   return l;
+}
+
+int draft_tokens(EngineOptions const& e) {
+  return e.speculative ? std::max(0, e.speculative->draft_tokens) : 0;
 }
 
 }  // namespace rollcast

@@ -19,4 +19,8 @@ struct EngineLayout {
 };
 EngineLayout engine_layout(EngineOptions const& e);
 
+// Tokens proposed for each sequence in a step, beside the one that is certain; 0 without speculative
+// decoding.
+int draft_tokens(EngineOptions const& e);
+
 }  // namespace rollcast

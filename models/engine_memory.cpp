@@ -56,7 +56,7 @@ Bytes layer_kv(Architecture const& a, int layer, EngineOptions const& e) {
 }
 
 // The draft of speculative decoding is one layer more (speculative.hpp).
-bool drafts(EngineOptions const& e) { return e.speculative.draft_tokens > 0; }
+bool drafts(EngineOptions const& e) { return draft_tokens(e) > 0; }
 
 Bytes draft_weights(Architecture const& a, EngineOptions const& e) {
   double sum = 2.0 * a.hidden * a.hidden * size_of(e.weights).value;

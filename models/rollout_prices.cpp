@@ -84,7 +84,7 @@ StepPrices rollout_step_prices(Profile const& p, CollectivePrices& collectives, 
     return speculative_dense_time(products, p, a, e, collectives, tokens).value;
   };
   // Beyond the largest graph a step pays for its launches.
-  double const queries = 1.0 + std::max(0, e.speculative.draft_tokens);
+  double const queries = 1.0 + draft_tokens(e);
   double const in_graph = std::floor(graph_tokens(p.gpu, e) * products.layout.groups / queries);
   prices.dense = CurveFit(dense, p.kernels ? kTile : 1).from_one_to(last, in_graph);
 
@@ -110,7 +110,7 @@ RolloutWork rollout_work(Architecture const& a, EngineOptions const& e, double d
   if (steps <= 0) return work;
   EngineProducts const products = engine_products({}, a, e);
   double const yield = expected_tokens(e.speculative);
-  double const queries = 1.0 + std::max(0, e.speculative.draft_tokens);
+  double const queries = 1.0 + draft_tokens(e);
   double const forwards = steps / yield;
   double const all = dense_tokens * queries / yield;
   double const contexts = decode_context_sum / yield / products.layout.groups;

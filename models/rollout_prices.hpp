@@ -8,26 +8,23 @@
 
 namespace rollcast {
 
-// The formula behind StepPrices::dense, for `tokens` >= 1 tokens of one step, all layers and lm_head:
-//   per layer: its products (q, k, v in one, gate and up in one, but for HF generate; lm_head in bf16 where
-//   weights are fp8; measured, else by the roofline, where a mixture reads the expected number of distinct
-//   experts that the batch touches), recurrence of linear attention, memory passes, two tensor-parallel
-//   all-reduces (one in a parallel block) of tokens x hidden in bf16; without CUDA graphs not less than its
-//   launches take lm_head for the sampled positions: min(tokens, max_num_seqs)
-// Pipeline stages run one after the other (one batch in flight): tokens x hidden is sent pp - 1 times.
+// The formula behind StepPrices::dense, for `tokens` >= 1 tokens of one step: layers, lm_head for the sampled
+// positions (min(tokens, max_num_seqs)) and pipeline hops as engine_dense.hpp has them: products (q, k, v in
+// one, gate and up in one, but for HF generate; lm_head in bf16 where weights are fp8; measured, else by the
+// roofline, where a mixture reads the expected number of distinct experts that the batch touches),
+// collectives of the engine's layout (engine_layout.hpp). With speculative decoding per token that a step
+// yields (speculative.hpp). Pipeline stages run one after the other (one batch in flight): tokens x hidden is
+// sent pp - 1 times.
 Seconds dense_time(Profile const& p, Architecture const& a, EngineOptions const& e, ClusterSpec const& c,
                    double tokens);
 
-// Attention of one decode step, all layers: measured, else
-// max(KV bytes / (decode_attention x bandwidth), FLOPs / (attention rate)) of batch x context, K and V in the
-// KV dtype and cut by tp over the kv heads (the latent of MLA is on every rank; its queries attend to the
-// latent: 2 x heads x (2 x kv_lora_rank + rope) FLOPs per position). A linear-attention layer reads and
-// writes its state in fp32 instead.
+// Attention of one decode step, all layers, as engine_attention.hpp and speculative.hpp have it.
 Seconds decode_attention_time(Profile const& p, Architecture const& a, EngineOptions const& e, double batch,
                               double context);
 
 // fixed, per_sequence: the profile's overhead of the engine (with async_scheduling that of TRT-LLM, which
-// overlaps), else engine_step and engine_per_sequence; log-probabilities on top. chunk_read: K and V at the
+// overlaps), else engine_step and engine_per_sequence; log-probabilities on top; over the tokens that a step
+// yields, sequences over the ranks that have their own. chunk_read: K and V at the
 // achieved bandwidth of decode. Attention that no table holds (MLA, linear): the shortest measured kernel and
 // the formula.
 // dense: knots set so that the curve is within 1 % of dense_time at every token count from 1 to
@@ -43,8 +40,9 @@ StepPrices rollout_step_prices(Profile const& p, Architecture const& a, EngineOp
 
 // FLOPs and HBM bytes of one rank for `tokens` dense tokens and `context` KV tokens read in `steps` steps:
 // for MFU and MBU. FLOPs: products of layers and lm_head for every dense token (a prefill token's lm_head is
-// counted too, its attention is not) and attention of the context read. Bytes: weights once a step (of a
-// mixture the experts that an average step touches), KV read and written.
+// counted too, its attention is not) and attention of the context read; under speculative decoding each token
+// stands for the k + 1 over its expected tokens that are verified, the draft left out. Bytes: weights once a
+// step (of a mixture the experts that an average step touches), KV read and written.
 struct RolloutWork {
   Flops flops;
   Bytes hbm;

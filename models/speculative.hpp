@@ -10,12 +10,14 @@
 // and lm_head; k times a step, and over the prompts.
 #pragma once
 
+#include <optional>
+
 #include "models/engine_attention.hpp"
 
 namespace rollcast {
 
 // 1 without drafts.
-double expected_tokens(Speculative const& s);
+double expected_tokens(std::optional<Speculation> const& s);
 
 // One draft token for each of `tokens` sequences, without lm_head; 0 without drafts.
 Seconds draft_layer_time(EngineProducts const& products, Profile const& p, Architecture const& a,

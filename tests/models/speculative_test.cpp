@@ -11,7 +11,7 @@ namespace {
 EngineOptions engine(int draft_tokens, double acceptance) {
   EngineOptions e;
   e.max_model_len = 8192;
-  e.speculative = {draft_tokens, acceptance};
+  if (draft_tokens > 0) e.speculative = Speculation{draft_tokens, acceptance};
   return e;
 }
 
@@ -21,11 +21,11 @@ Seconds dense(EngineOptions const& e, double tokens) {
 
 // (1 - a^(k+1)) / (1 - a): 1 + 0.8; 1 + 0.5 + 0.25 + 0.125.
 TEST(Speculative, AStepYieldsTheAcceptedAndOneMore) {
-  EXPECT_DOUBLE_EQ(expected_tokens({0, 0.8}), 1);
-  EXPECT_DOUBLE_EQ(expected_tokens({1, 0.8}), 1.8);
-  EXPECT_DOUBLE_EQ(expected_tokens({3, 0.5}), 1.875);
-  EXPECT_DOUBLE_EQ(expected_tokens({3, 0}), 1);
-  EXPECT_DOUBLE_EQ(expected_tokens({3, 1}), 4);
+  EXPECT_DOUBLE_EQ(expected_tokens(std::nullopt), 1);
+  EXPECT_DOUBLE_EQ(expected_tokens(Speculation{1, 0.8}), 1.8);
+  EXPECT_DOUBLE_EQ(expected_tokens(Speculation{3, 0.5}), 1.875);
+  EXPECT_DOUBLE_EQ(expected_tokens(Speculation{3, 0}), 1);
+  EXPECT_DOUBLE_EQ(expected_tokens(Speculation{3, 1}), 4);
 }
 
 // One sequence, two draft tokens, Llama-3.1-8B on a bandwidth of 0.8 x 3.35 TB/s: the step reads the weights
