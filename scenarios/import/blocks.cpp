@@ -6,6 +6,7 @@
 #include <array>
 #include <filesystem>
 #include <initializer_list>
+#include <numeric>
 #include <optional>
 
 #include "models/catalog/catalog.hpp"
@@ -94,7 +95,10 @@ void set_model(Configuration& c, std::string_view key, std::string_view path) {
 void require_model(Configuration& c, std::vector<std::string> const& keys) {
   for (std::string const& key : keys) {
     if (!c.has(key)) continue;
-    set_model(c, key, "model");
+    if (auto const id = c.path(key)) {
+      c.model = model_name(c, *id);
+      c.draft.set_text("model", c.model);
+    }
     return;
   }
   c.problem(keys.front(), "the model is not given", "add its name or path");
@@ -213,7 +217,31 @@ void set_pools(Configuration& c, std::vector<Machines> const& pools) {
   }
 }
 
+void set_expert_parallel(Configuration& c, std::int64_t ep, std::int64_t gpus,
+                         std::int64_t ranks_per_replica) {
+  std::int64_t const replicas =
+      std::max<std::int64_t>(1, gpus / std::max<std::int64_t>(1, ranks_per_replica));
+  std::int64_t const shared = std::gcd(ep, replicas);
+  if (shared != ep) {
+    c.assume(fmt::format("train.parallel.ep: {} in place of {}", shared, ep),
+             fmt::format("experts are cut over the {} data-parallel ranks, and not over tensor-parallel ones",
+                         replicas));
+  }
+  if (shared > 1) c.draft.set("train.parallel.ep", shared);
+}
+
 namespace {
+
+// Positions of the model that is trained, made enough for `tokens`.
+void allow_positions(Configuration& c, std::int64_t tokens) {
+  Architecture const* const a = find_architecture(builtin_catalog(), c.model);
+  if (a == nullptr || a->max_context == 0 || tokens <= a->max_context) return;
+  c.draft.erase("model");
+  c.draft.set_text("model.base", a->name);
+  c.draft.set("model.max_context", tokens);
+  c.assume(fmt::format("model.max_context: {}", tokens),
+           fmt::format("the lengths ask for more than the {} positions of {}", a->max_context, a->name));
+}
 
 void set_responses(Configuration& c, std::int64_t longest) {
   std::string const path = "workload.response_tokens";
@@ -270,6 +298,7 @@ void set_lengths(Configuration& c, LengthLimits limits) {
     response = response > 0 ? std::min(response, rest) : rest;
   }
   set_responses(c, response);
+  allow_positions(c, prompt + response);
 }
 
 void set_adapter(Configuration& c, std::int64_t rank, std::vector<std::string> const& targets, bool four_bit,

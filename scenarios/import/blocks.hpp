@@ -46,12 +46,19 @@ void set_cluster(Configuration& c, Machines const& m);
 // their own with fewer GPUs (assumed).
 void set_pools(Configuration& c, std::vector<Machines> const& pools);
 
+// train.parallel.ep. Experts are cut over data-parallel ranks; Megatron can also cut them over
+// tensor-parallel ones (expert-tensor-parallel-size 1), which then counts as far as it is shared with `gpus`
+// / (tp x pp x cp) (assumed).
+void set_expert_parallel(Configuration& c, std::int64_t ep, std::int64_t gpus,
+                         std::int64_t ranks_per_replica);
+
 // 0: not known. Means are assumed where the options do not give them.
 struct LengthLimits {
   std::int64_t prompt = 0;
   std::int64_t response = 0;
   std::int64_t both = 0;  // prompt and response together
 };
+// A model with fewer positions than the limits ask for gets as many as they ask for (assumed).
 void set_lengths(Configuration& c, LengthLimits limits);
 
 // Names of projections (q_proj, linear_qkv, all-linear) as the scenario calls them.

@@ -59,6 +59,7 @@ class Configuration {
   ImportOptions const& options;
   std::string folder;
   std::string entry;  // the program that is launched: "verl.trainer.main_ppo"; empty: a configuration alone
+  std::string model;  // as the draft has it
   Settings settings;
   Settings launcher;              // flags of torchrun, accelerate or deepspeed before the program
   std::vector<Command> commands;  // all of the script

@@ -9,6 +9,7 @@
 
 #include "models/catalog/catalog.hpp"
 #include "scenarios/import/configuration.hpp"
+#include "scenarios/import/expansion.hpp"
 #include "scenarios/import/importers.hpp"
 #include "scenarios/import/named_files.hpp"
 #include "scenarios/import/secrets.hpp"
@@ -69,7 +70,7 @@ std::string short_place(Document const& d, Mark mark) {
 void list_unused(Configuration const& c, Settings const& settings, std::vector<std::string>& out) {
   for (Setting const& s : settings.all()) {
     if (s.key.empty() || s.used) continue;
-    out.push_back(clean(shown(s.written) + short_place(c.document, s.mark)));
+    out.push_back(clean(shown(s.written)) + short_place(c.document, s.mark));
   }
 }
 
@@ -107,7 +108,8 @@ ImportedScenario finish(Configuration& c) {
   result.text += comment("Assumed:", result.assumed);
   result.text += comment("Not used:", result.unused);
   result.text += without_secrets(c.draft.text());
-  result.doubts = read_scenario_text(result.text, name + ".yaml", {}).problems;
+  result.doubts =
+      read_scenario_text(result.text, std::filesystem::path(name).stem().string() + ".yaml", {}).problems;
   return result;
 }
 
@@ -197,7 +199,7 @@ void read_command(Configuration& c, Importer const& importer, Launch const& laun
   add_flags(before, 0, c.launcher);
   c.launcher.erase("m");  // of python -m
   for (Word const& w : words) {
-    if (w.text.empty() && !w.unset.empty())
+    if (w.text.empty() && w.unset.ends_with(kAll))
       c.assume(fmt::format("${{{}}} is empty", shown(w.unset)), "nothing in the script sets it");
   }
   add_named_files(c, given);

@@ -12,12 +12,14 @@ namespace {
 
 bool megatron(Configuration& c) { return c.flag("policy.megatron_cfg.enabled").value_or(false); }
 
-void write_machines(Configuration& c, bool generates) {
+// GPUs that train.
+std::int64_t write_machines(Configuration& c, bool generates) {
   Machines const all{"train", c.whole_or("cluster.num_nodes", 1), c.whole_or("cluster.gpus_per_node", 1)};
   std::string const g = "policy.generation.colocated.";
   if (!generates || c.flag(g + "enabled").value_or(true)) {
     c.use({g + "resources.num_nodes", g + "resources.gpus_per_node"});
-    return set_cluster(c, all);
+    set_cluster(c, all);
+    return all.gpus();
   }
   auto const nodes = c.whole(g + "resources.num_nodes");
   auto const gpus = c.whole(g + "resources.gpus_per_node");
@@ -25,17 +27,21 @@ void write_machines(Configuration& c, bool generates) {
   c.draft.set_text("rollout.pool", "rollout");
   if (all.nodes > 1) {
     if (!nodes || *nodes >= all.nodes) {
-      return c.problem(g + "resources.num_nodes", "the engines' nodes must be some of the cluster's",
-                       fmt::format("write 1 to {}", all.nodes - 1));
+      c.problem(g + "resources.num_nodes", "the engines' nodes must be some of the cluster's",
+                fmt::format("write 1 to {}", all.nodes - 1));
+      return all.gpus();
     }
-    return set_pools(
-        c, {{"train", all.nodes - *nodes, all.gpus_per_node}, {"rollout", *nodes, all.gpus_per_node}});
+    Machines const train{"train", all.nodes - *nodes, all.gpus_per_node};
+    set_pools(c, {train, {"rollout", *nodes, all.gpus_per_node}});
+    return train.gpus();
   }
   if (!gpus || *gpus >= all.gpus_per_node) {
-    return c.problem(g + "resources.gpus_per_node", "the engines' GPUs must be some of the node's",
-                     fmt::format("write 1 to {}", all.gpus_per_node - 1));
+    c.problem(g + "resources.gpus_per_node", "the engines' GPUs must be some of the node's",
+              fmt::format("write 1 to {}", all.gpus_per_node - 1));
+    return all.gpus();
   }
   set_pools(c, {{"train", 1, all.gpus_per_node - *gpus}, {"rollout", 1, *gpus}});
+  return all.gpus_per_node - *gpus;
 }
 
 void write_grpo(Configuration& c) {
@@ -75,15 +81,17 @@ void write_schedule(Configuration& c) {
   c.draft.set_flag("schedule.async.partial_rollout", in_flight);
 }
 
-void write_megatron(Configuration& c) {
+void write_megatron(Configuration& c, std::int64_t gpus) {
   std::string const m = "policy.megatron_cfg.";
-  for (auto const& [key, path] :
-       {std::pair{"tensor_model_parallel_size", "tp"}, std::pair{"pipeline_model_parallel_size", "pp"},
-        std::pair{"context_parallel_size", "cp"}, std::pair{"expert_model_parallel_size", "ep"}}) {
-    auto const v = c.whole(m + key);
-    if (v && (*v > 1 || std::string_view(path) == "tp"))
-      c.draft.set(std::string("train.parallel.") + path, *v);
-  }
+  std::int64_t const tp = c.whole(m + "tensor_model_parallel_size").value_or(1);
+  std::int64_t const pp = c.whole(m + "pipeline_model_parallel_size").value_or(1);
+  std::int64_t const cp = c.whole(m + "context_parallel_size").value_or(1);
+  c.draft.set("train.parallel.tp", tp);
+  if (pp > 1) c.draft.set("train.parallel.pp", pp);
+  if (cp > 1) c.draft.set("train.parallel.cp", cp);
+  if (auto const ep = c.whole(m + "expert_model_parallel_size"))
+    set_expert_parallel(c, *ep, gpus, tp * pp * cp);
+  c.use({m + "expert_tensor_parallel_size"});
   if (auto const v = c.whole(m + "num_layers_in_first_pipeline_stage"))
     c.draft.set("train.first_stage_layers", *v);
   if (auto const v = c.whole(m + "num_layers_in_last_pipeline_stage"))
@@ -202,14 +210,14 @@ void import_nemo_rl(Configuration& c) {
     c.draft.set_text("algorithm.kind", dpo ? "dpo" : "sft");
     c.draft.set("algorithm.train_batch", c.whole_or("policy.train_global_batch_size", 128));
   }
-  write_machines(c, grpo);
+  std::int64_t const gpus = write_machines(c, grpo);
   bool const by_megatron = megatron(c);
   c.use({"policy.dtensor_cfg.enabled"});
   c.draft.set_text("train.trainer", by_megatron ? "megatron" : "fsdp2");
   std::int64_t const longest = c.whole_or("policy.max_total_sequence_length", 512);
   write_batches(c, grpo, longest);
   if (by_megatron) {
-    write_megatron(c);
+    write_megatron(c, gpus);
     c.use_below("policy.dtensor_cfg");
   } else {
     write_dtensor(c);

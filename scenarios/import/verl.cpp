@@ -125,13 +125,17 @@ void write_batches(Configuration& c, std::int64_t gpus) {
   c.draft.set("train.logprob_micro_batch", logprob.value_or(train.value_or(1)));
 }
 
-void write_megatron(Configuration& c) {
+void write_megatron(Configuration& c, std::int64_t gpus) {
   std::string const m = actor("megatron.");
-  c.draft.set("train.parallel.tp", c.whole_or(m + "tensor_model_parallel_size", 1));
-  c.draft.set("train.parallel.pp", c.whole_or(m + "pipeline_model_parallel_size", 1));
-  if (auto const v = c.whole(m + "context_parallel_size"); v && *v > 1) c.draft.set("train.parallel.cp", *v);
-  if (auto const v = c.whole(m + "expert_model_parallel_size"); v && *v > 1)
-    c.draft.set("train.parallel.ep", *v);
+  std::int64_t const tp = c.whole_or(m + "tensor_model_parallel_size", 1);
+  std::int64_t const pp = c.whole_or(m + "pipeline_model_parallel_size", 1);
+  std::int64_t const cp = c.whole(m + "context_parallel_size").value_or(1);
+  c.draft.set("train.parallel.tp", tp);
+  c.draft.set("train.parallel.pp", pp);
+  if (cp > 1) c.draft.set("train.parallel.cp", cp);
+  if (auto const ep = c.whole(m + "expert_model_parallel_size"))
+    set_expert_parallel(c, *ep, gpus, tp * pp * cp);
+  c.use({m + "expert_tensor_parallel_size"});
   if (auto const v = c.whole(m + "virtual_pipeline_model_parallel_size"); v && *v > 1)
     c.draft.set("train.virtual_stages", *v);
   std::string const t = m + "override_transformer_config.";
@@ -192,7 +196,7 @@ void write_trainer(Configuration& c, std::int64_t gpus) {
   bool const megatron = *strategy == "megatron";
   c.draft.set_text("train.trainer", megatron ? "megatron" : "fsdp2");
   if (megatron) {
-    write_megatron(c);
+    write_megatron(c, gpus);
   } else {
     write_fsdp(c, *strategy);
   }

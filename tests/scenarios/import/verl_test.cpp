@@ -86,6 +86,7 @@ TEST(ImportVerl, TakesVariablesFromOutside) {
 TEST(ImportVerl, FullyAsynchronous) {
   Job const j = import_job(FrameworkKind::verl, "verl_fully_async.sh");
   EXPECT_EQ(j.model.name, "qwen2.5-math-7b");  // by the end of a path whose folder is not known
+  EXPECT_EQ(j.model.max_context, 256 + 8192);  // its own 4096 are too few
   ASSERT_EQ(j.pools.size(), 2U);
   EXPECT_EQ(j.pools[0].cluster.gpus(), 4);  // 8 - 4
   EXPECT_EQ(j.pools[1].cluster.gpus(), 4);
