@@ -20,6 +20,8 @@ Bytes size_of(DType d) {
   no_such_value("DType");
 }
 
+bool generates(AlgorithmKind k) { return k == AlgorithmKind::ppo || k == AlgorithmKind::grpo; }
+
 int data_parallel(Job const& job) { return job.cluster.gpus() / job.train.parallel.ranks_per_replica(); }
 
 int rollout_engines(Job const& job) { return job.cluster.gpus() / job.rollout.parallel.ranks_per_replica(); }
@@ -162,6 +164,100 @@ std::string_view name_of(ScheduleKind v) {
       return "async";
   }
   no_such_value("ScheduleKind");
+}
+
+std::string_view name_of(AdapterSync v) {
+  switch (v) {
+    case AdapterSync::merged:
+      return "merged";
+    case AdapterSync::adapter:
+      return "adapter";
+  }
+  no_such_value("AdapterSync");
+}
+
+std::string_view name_of(ContextParallel v) {
+  switch (v) {
+    case ContextParallel::ring:
+      return "ring";
+    case ContextParallel::ulysses:
+      return "ulysses";
+  }
+  no_such_value("ContextParallel");
+}
+
+std::string_view name_of(Balance v) {
+  switch (v) {
+    case Balance::none:
+      return "none";
+    case Balance::sorted:
+      return "sorted";
+    case Balance::karmarkar_karp:
+      return "karmarkar_karp";
+  }
+  no_such_value("Balance");
+}
+
+std::string_view name_of(Padding v) {
+  switch (v) {
+    case Padding::longest:
+      return "longest";
+    case Padding::batch:
+      return "batch";
+    case Padding::maximum:
+      return "maximum";
+  }
+  no_such_value("Padding");
+}
+
+std::string_view name_of(Fp8Scaling v) {
+  switch (v) {
+    case Fp8Scaling::tensor:
+      return "tensor";
+    case Fp8Scaling::block:
+      return "block";
+  }
+  no_such_value("Fp8Scaling");
+}
+
+std::string_view name_of(KernelStack v) {
+  switch (v) {
+    case KernelStack::fused:
+      return "fused";
+    case KernelStack::compiled:
+      return "compiled";
+    case KernelStack::eager:
+      return "eager";
+  }
+  no_such_value("KernelStack");
+}
+
+std::string_view name_of(EngineBalance v) {
+  switch (v) {
+    case EngineBalance::contiguous:
+      return "contiguous";
+    case EngineBalance::round_robin:
+      return "round_robin";
+    case EngineBalance::least_load:
+      return "least_load";
+    case EngineBalance::by_group:
+      return "by_group";
+  }
+  no_such_value("EngineBalance");
+}
+
+std::string_view name_of(QueueRule v) {
+  switch (v) {
+    case QueueRule::verl:
+      return "verl";
+    case QueueRule::areal:
+      return "areal";
+    case QueueRule::slime:
+      return "slime";
+    case QueueRule::nemo_rl:
+      return "nemo-rl";
+  }
+  no_such_value("QueueRule");
 }
 
 }  // namespace rollcast

@@ -21,13 +21,21 @@ Bytes size_of(DType d);
 // -------------------------------------------------------------------------------------------------
 enum class AlgorithmKind { sft, dpo, ppo, grpo };
 enum class AdapterKind { lora, qlora };
+enum class AdapterSync { merged, adapter };
 
 struct Adapter {
   AdapterKind kind = AdapterKind::lora;
   int rank = 16;
-  std::vector<std::string> targets;  // of q, k, v, o, gate, up, down
-  bool block_constants = true;       // QLoRA: NF4 with one fp32 constant per 64 weights
-  bool double_quantization = false;  // QLoRA: those constants quantized in turn
+  std::vector<std::string> targets;        // of q, k, v, o, gate, up, down
+  bool block_constants = true;             // QLoRA: NF4 with one fp32 constant per 64 weights
+  bool double_quantization = false;        // QLoRA: those constants quantized in turn
+  AdapterSync sync = AdapterSync::merged;  // what reaches the engine: merged weights, or the adapter alone
+};
+
+// DAPO: groups without signal are dropped and generation goes on until enough groups are there.
+struct DynamicSampling {
+  double oversampling = 1;  // prompts generated in one round over prompts needed
+  int most_rounds = 10;
 };
 
 struct Algorithm {
@@ -36,16 +44,34 @@ struct Algorithm {
   int group_size = 1;   // samples per prompt
   int train_batch = 0;  // samples (dpo: pairs) per optimizer step
   bool kl_reference = false;
-  int epochs = 1;  // passes over the step's samples
+  bool reward_model = false;           // a model on GPUs scores; else rules
+  bool reference_precomputed = false;  // dpo: the reference's log-probabilities come with the data set
+  int epochs = 1;                      // passes over the step's samples
+  int critic_warmup = 0;               // ppo: first steps in which only the critic is updated
+  double equal_reward_groups = 0;      // grpo: share of groups whose rewards are all equal, without signal
+  std::optional<DynamicSampling> dynamic_sampling;
   std::optional<Adapter> adapter;
 
   int samples() const { return prompts * group_size; }
 };
 
+// Whether the job generates: ppo and grpo; sft and dpo train on a data set.
+bool generates(AlgorithmKind k);
+
 // ---- trainer
 // ---------------------------------------------------------------------------------------------------
 enum class TrainerKind { megatron, fsdp2, deepspeed };
 enum class Recompute { none, selective, full };
+// How context parallelism meets attention: K and V travel around a ring, or heads are exchanged for tokens.
+enum class ContextParallel { ring, ulysses };
+// Sequences over data-parallel ranks: contiguous; by length, back and forth; Karmarkar-Karp.
+enum class Balance { none, sorted, karmarkar_karp };
+// Of an unpacked micro-batch: to its longest sequence, to the longest of the whole batch (NeMo-RL), or to the
+// longest that the workload allows (DeepSpeed-Chat).
+enum class Padding { longest, batch, maximum };
+enum class Fp8Scaling { tensor, block };
+// Element-wise kernels: fused by hand (Megatron, Transformer Engine), by torch.compile, or one per operation.
+enum class KernelStack { fused, compiled, eager };
 
 struct Parallel {
   int tp = 1;
@@ -72,10 +98,24 @@ struct TrainerOptions {
   bool equal_packs = false;  // under pipeline parallelism, packs are padded to the longest of their batch
   int pack_tokens =
       0;  // token budget of a packed micro-batch per sequence of micro_batch; 0: longest sequence allowed
+  // By a budget of tokens per rank instead of a number of sequences, as verl's use_dynamic_bsz.
+  bool dynamic_batching = false;
+  int tokens_per_micro_batch = 16384;
+  int logprob_tokens_per_micro_batch = 16384;
+  Balance balance = Balance::none;
+  Padding padding = Padding::longest;
+  int virtual_stages = 1;  // chunks of a rank in an interleaved pipeline
+  std::optional<int>
+      first_stage_layers;  // of the first and the last pipeline rank; the others share the rest
+  std::optional<int> last_stage_layers;
+  ContextParallel context_parallel = ContextParallel::ring;
+  KernelStack kernels = KernelStack::fused;
+  Fp8Scaling fp8_scaling = Fp8Scaling::tensor;
   Recompute recompute = Recompute::none;
   bool sequence_parallel = false;
   bool distributed_optimizer = false;  // megatron: optimizer states and masters over dp (ZeRO-1)
   int zero_stage = 0;                  // deepspeed 0-3; fsdp2 is 3
+  int shard_ranks = 0;  // ranks that share one copy (FSDP, HSDP, ZeRO); 0: all data-parallel ones
   DType weights = DType::bf16;
   DType gradients = DType::bf16;  // of the accumulation buffer
   bool master_weights = true;     // fp32 copy
@@ -90,10 +130,24 @@ struct TrainerOptions {
 // ---- rollout
 // ---------------------------------------------------------------------------------------------------
 enum class EngineKind { vllm, sglang, trtllm, hf };
+// Which engine gets which samples.
+enum class EngineBalance { contiguous, round_robin, least_load, by_group };
+
+// draft_tokens are proposed a step; each is accepted with this probability as long as those before it were.
+struct Speculation {
+  int draft_tokens = 1;
+  double acceptance = 0.8;
+};
 
 struct EngineOptions {
   EngineKind kind = EngineKind::vllm;
-  Parallel parallel;  // tp, pp (cp unused)
+  Parallel parallel;                     // tp, pp, ep (cp unused)
+  bool data_parallel_attention = false;  // attention replicated over the ranks, experts over all of them
+  std::optional<Speculation> speculative;
+  int feed = 0;  // samples that an engine is given at a time; 0: all at once
+  EngineBalance balance = EngineBalance::contiguous;
+  double oversampling = 1;  // prompts started over prompts needed; the phase ends when enough have finished
+  bool partial_rollout = false;  // unfinished samples go on in the next step; else they are thrown away
   double gpu_memory_utilization = 0.9;
   int block_size = 16;  // tokens per KV page
   int max_num_seqs = 1024;
@@ -135,7 +189,7 @@ struct FrameworkOptions {
   Seconds sleep_fixed;             // engine sleep beyond its bytes
   Seconds wake_fixed;              // engine wake beyond its bytes
   Seconds driver_per_step;         // controller work of one step between rollout and training, GPUs waiting
-  Seconds reward_per_sample;       // rule scoring in the driver
+  Seconds dispatch_per_phase;      // calling the workers of one phase and collecting what they return
   Seconds sync_per_tensor;         // IPC handle, RPC and load of one tensor at weight sync
   bool reference_on_host = true;   // reference weights live in host memory and are swapped in for `reference`
   bool optimizer_offload = true;   // optimizer states leave the GPU outside update
@@ -150,9 +204,70 @@ struct Workload {
 };
 
 enum class ScheduleKind { synchronous, one_step_off, async };
+// How many samples may be under way: each framework counts differently (models/admission.hpp).
+enum class QueueRule { verl, areal, slime, nemo_rl };
+
+struct AsyncOptions {
+  QueueRule queue = QueueRule::areal;
+  double max_staleness = 1;     // versions; verl's staleness_threshold is a fraction of a version's samples
+  int sync_every = 1;           // steps from one weight sync to the next
+  int parts_per_step = 1;       // a step takes its samples in so many parts, each as soon as it is there
+  bool partial_rollout = true;  // a sync interrupts what is under way; it goes on with the new weights
+  bool in_flight_updates = false;  // weights change between two decode steps; KV stays
+  int max_concurrent = 0;          // samples under way at most; 0: what the rule allows
+};
 
 struct Schedule {
   ScheduleKind kind = ScheduleKind::synchronous;
+  AsyncOptions async;
+};
+
+// ---- scoring
+// ---------------------------------------------------------------------------------------------------
+// Log-normal with this mean and 95th percentile; fixed where p95 is 0.
+struct ServiceTime {
+  Seconds mean;
+  Seconds p95;
+};
+
+struct Sandbox {
+  int workers = 64;
+  ServiceTime seconds;
+  Seconds timeout;  // 0: none
+};
+
+// A sample takes turns with a tool: its response is cut into `turns` parts with an observation between two.
+struct Environment {
+  int turns = 1;
+  int observation_tokens = 0;
+  ServiceTime tool;
+  bool keep_kv = true;  // during the pause of a tool call
+};
+
+struct Scoring {
+  Seconds seconds_per_sample;  // by rule, on a CPU worker
+  int workers = 1;             // 1: in the driver, one after another
+  std::optional<Sandbox> sandbox;
+  std::optional<Environment> environment;
+  bool overlap = false;  // samples are scored as they finish
+};
+
+// ---- pools
+// ---------------------------------------------------------------------------------------------------
+// GPUs given to roles. A pool of part of a node has a node with as many GPUs.
+struct Pool {
+  std::string name;
+  ClusterSpec cluster;
+  bool part_of_node = false;
+};
+
+// Index into Job::pools of each role.
+struct RolePools {
+  int actor = 0;
+  int critic = 0;
+  int reference = 0;
+  int reward = 0;
+  int rollout = 0;
 };
 
 // ---- the whole job
@@ -160,14 +275,18 @@ struct Schedule {
 struct Job {
   Architecture model;
   std::optional<Architecture> critic;        // ppo; absent: the actor's architecture
-  std::optional<Architecture> reward_model;  // ppo; absent: the actor's architecture
-  ClusterSpec cluster;
+  std::optional<Architecture> reward_model;  // absent: the actor's architecture
+  ClusterSpec cluster;                       // without pools every role runs on all of it
+  std::vector<Pool> pools;
+  RolePools role_pools;
+  int only_pool = -1;  // a view of one pool (models/pools.hpp): other pools' roles are not there
   FrameworkOptions framework;
   Algorithm algorithm;
   Workload workload;
   TrainerOptions train;
   EngineOptions rollout;
   Schedule schedule;
+  Scoring score;
 };
 
 // Data-parallel replicas of the trainer: gpus / (tp x pp x cp). The scenario checks guarantee that it
@@ -186,5 +305,13 @@ std::string_view name_of(EngineKind v);
 std::string_view name_of(FrameworkKind v);
 std::string_view name_of(Phase v);
 std::string_view name_of(ScheduleKind v);
+std::string_view name_of(AdapterSync v);
+std::string_view name_of(ContextParallel v);
+std::string_view name_of(Balance v);
+std::string_view name_of(Padding v);
+std::string_view name_of(Fp8Scaling v);
+std::string_view name_of(KernelStack v);
+std::string_view name_of(EngineBalance v);
+std::string_view name_of(QueueRule v);
 
 }  // namespace rollcast

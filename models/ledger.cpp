@@ -32,7 +32,7 @@ bool same(std::vector<LedgerLine> const& a, std::vector<LedgerLine> const& b) {
 
 // NeMo-RL fills a buffer of a share of the free memory with weights and hands it to the engine by CUDA IPC.
 void add_refit_buffer(RankLedger& l, Job const& job, ProcessMemory const& process) {
-  bool const syncs = has_rollout(job.algorithm) && contains(step_phases(job), Phase::weight_sync);
+  bool const syncs = colocated(job) && contains(step_phases(job), Phase::weight_sync);
   if (!syncs || job.framework.kind != FrameworkKind::nemo_rl) return;
   Bytes const free = max(Bytes(0), l.capacity - total(l, Phase::weight_sync));
   add_line(l.lines,
@@ -41,17 +41,21 @@ void add_refit_buffer(RankLedger& l, Job const& job, ProcessMemory const& proces
            process.refit_share * free, {Phase::weight_sync});
 }
 
+// A pool of engines alone has no stages of the trainer.
+int stages_here(Job const& job) { return holds_models(job) ? job.train.parallel.pp : 1; }
+
 RankLedger stage_ledger(Job const& job, int stage, ProcessMemory const& process) {
   RankLedger l;
   l.pipeline_stage = stage;
-  l.ranks = job.cluster.gpus() / job.train.parallel.pp;
+  l.ranks = job.cluster.gpus() / stages_here(job);
   l.capacity = job.cluster.node.gpu.visible_memory;
   for (ModelRole const& r : model_roles(job.algorithm)) {
+    if (!runs_here(job, r.role)) continue;
     add_state_lines(l.lines, job, r, stage);
     add_compute_lines(l.lines, job, r, stage);
   }
-  if (has_rollout(job.algorithm)) add_engine_lines(l.lines, job, process);
-  add_process_lines(l.lines, job, process);
+  if (has_rollout(job.algorithm) && runs_here(job, Role::rollout)) add_engine_lines(l.lines, job, process);
+  if (holds_models(job)) add_process_lines(l.lines, job, process);
   add_refit_buffer(l, job, process);
   return l;
 }
@@ -120,12 +124,6 @@ void add_line(std::vector<LedgerLine>& lines, Job const& job, LineText const& te
   add(where.host, true);
 }
 
-Architecture const& architecture_of(Job const& job, Role role) {
-  if (role == Role::critic && job.critic) return *job.critic;
-  if (role == Role::reward && job.reward_model) return *job.reward_model;
-  return job.model;
-}
-
 std::string grouped(double n) {
   std::string digits = fmt::format("{:.0f}", n);
   std::size_t const sign = digits.front() == '-' ? 1 : 0;
@@ -139,7 +137,7 @@ std::string grouped(double n) {
 std::vector<RankLedger> memory_ledger(Job const& job, ProcessMemory const& process) {
   std::vector<RankLedger> ledgers;
   std::vector<int> stages;
-  for (int stage = 0; stage < job.train.parallel.pp; ++stage) {
+  for (int stage = 0; stage < stages_here(job); ++stage) {
     RankLedger l = stage_ledger(job, stage, process);
     if (!ledgers.empty() && same(ledgers.back().lines, l.lines)) {
       ledgers.back().ranks += l.ranks;
@@ -150,7 +148,7 @@ std::vector<RankLedger> memory_ledger(Job const& job, ProcessMemory const& proce
     }
   }
   for (std::size_t i = 0; i < ledgers.size(); ++i) {
-    ledgers[i].name = class_name(ledgers[i].pipeline_stage, stages[i], job.train.parallel.pp);
+    ledgers[i].name = class_name(ledgers[i].pipeline_stage, stages[i], stages_here(job));
   }
   return ledgers;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/ledger.hpp"
+#include "models/pools.hpp"
 #include "models/process_memory.hpp"
 #include "models/residency.hpp"
 
@@ -33,9 +34,6 @@ void add_engine_lines(std::vector<LedgerLine>& lines, Job const& job, ProcessMem
 
 // The trainer's own process: CUDA context and communicators.
 void add_process_lines(std::vector<LedgerLine>& lines, Job const& job, ProcessMemory const& process);
-
-// The model of a role, and the stage of it that a rank holds.
-Architecture const& architecture_of(Job const& job, Role role);
 
 // "8,030,261,248"
 std::string grouped(double n);

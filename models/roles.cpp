@@ -28,34 +28,31 @@ std::vector<ModelRole> model_roles(Algorithm const& a) {
   ModelRole const critic{Role::critic, true, false};
   ModelRole const reference{Role::reference, false, a.adapter.has_value()};
   ModelRole const reward{Role::reward, false, false};
-  switch (a.kind) {
-    case AlgorithmKind::sft:
-      return {actor};
-    case AlgorithmKind::dpo:
-      return {actor, reference};
-    case AlgorithmKind::ppo:
-      return {actor, critic, reference, reward};
-    case AlgorithmKind::grpo:
-      if (a.kl_reference) return {actor, reference};
-      return {actor};
-  }
-  throw std::logic_error("no such AlgorithmKind");
+  std::vector<ModelRole> roles = {actor};
+  if (a.kind == AlgorithmKind::ppo) roles.push_back(critic);
+  bool const live = a.kind != AlgorithmKind::dpo || !a.reference_precomputed;
+  if (a.kind != AlgorithmKind::sft && a.kl_reference && live) roles.push_back(reference);
+  if (has_rollout(a) && a.reward_model) roles.push_back(reward);
+  return roles;
 }
 
-bool has_rollout(Algorithm const& a) { return a.kind == AlgorithmKind::ppo || a.kind == AlgorithmKind::grpo; }
+bool has_rollout(Algorithm const& a) { return generates(a.kind); }
 
 std::vector<Phase> step_phases(Job const& job) {
-  if (job.algorithm.kind == AlgorithmKind::sft) return {Phase::update_actor};
-  if (job.algorithm.kind == AlgorithmKind::dpo) return {Phase::reference, Phase::update_actor};
+  Algorithm const& a = job.algorithm;
+  if (a.kind == AlgorithmKind::sft) return {Phase::update_actor};
+  if (a.kind == AlgorithmKind::dpo) {
+    if (a.reference_precomputed) return {Phase::update_actor};
+    return {Phase::reference, Phase::update_actor};
+  }
   std::vector<Phase> order = job.framework.order;
   if (order.empty()) {
     order = {Phase::generate,     Phase::sleep,       Phase::score,     Phase::old_logprob,
              Phase::reference,    Phase::values,      Phase::advantage, Phase::update_critic,
              Phase::update_actor, Phase::weight_sync, Phase::wake};
   }
-  bool const ppo = job.algorithm.kind == AlgorithmKind::ppo;
-  if (!ppo) order = without(order, {Phase::values, Phase::update_critic});
-  if (!ppo && !job.algorithm.kl_reference) order = without(order, {Phase::reference});
+  if (a.kind != AlgorithmKind::ppo) order = without(order, {Phase::values, Phase::update_critic});
+  if (!a.kl_reference) order = without(order, {Phase::reference});
   return order;
 }
 

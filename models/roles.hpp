@@ -19,8 +19,9 @@ struct ModelRole {
   bool shares_actor_weights = false;
 };
 
-// sft: actor. dpo: actor and frozen reference. ppo: actor and critic trained, reference and reward frozen.
-// grpo: actor, and a frozen reference with kl_reference. The rollout engine is not among them.
+// sft: actor. dpo: actor and frozen reference, unless it is precomputed. ppo: actor and critic trained. ppo
+// and grpo: a frozen reference with kl_reference, a frozen reward model with reward_model. The rollout engine
+// is not among them.
 std::vector<ModelRole> model_roles(Algorithm const& a);
 
 // Whether the job generates: ppo and grpo.

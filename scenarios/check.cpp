@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "models/pools.hpp"
 #include "scenarios/scenario.hpp"
 
 namespace rollcast {
@@ -50,25 +51,26 @@ class Checker {
   explicit Checker(Job const& job)
       : job_(job), gpus_(std::int64_t{job.cluster.nodes} * job.cluster.node.gpus) {}
 
-  std::vector<Problem> run() {
+  // `engines`: what the engines ask of these GPUs; `models`: what the trainer's roles do.
+  std::vector<Problem> run(bool models, bool engines) {
     if (gpus_ < 1 || gpus_ > kMostGpus) {
       add("cluster.nodes", fmt::format("{} GPUs", gpus_),
           fmt::format("a forecast takes 1 to {} GPUs", kMostGpus));
       return std::move(problems_);
     }
     check_links();
-    check_train_layout();
-    check_experts();
-    check_lengths();
-    check_packing();
-    if (generates()) check_rollout();
+    if (models) {
+      check_train_layout();
+      check_experts();
+      check_lengths();
+      check_packing();
+    }
+    if (generates() && engines) check_rollout();
     return std::move(problems_);
   }
 
  private:
-  bool generates() const {
-    return job_.algorithm.kind == AlgorithmKind::ppo || job_.algorithm.kind == AlgorithmKind::grpo;
-  }
+  bool generates() const { return rollcast::generates(job_.algorithm.kind); }
 
   void add(std::string key, std::string what, std::string remedy) {
     problems_.push_back({"", 0, 0, std::move(key), std::move(what), std::move(remedy), ""});
@@ -331,8 +333,33 @@ class Checker {
   std::vector<Problem> problems_;
 };
 
+// The other roles' models are cut as the actor is.
+std::vector<Problem> check_role_pool(Job const& job, Role role, std::string key) {
+  int const pool = pool_of(job, role);
+  std::int64_t const gpus = on_pool(job, pool).cluster.gpus();
+  int const replica = job.train.parallel.ranks_per_replica();
+  if (gpus % replica == 0) return {};
+  return {{"", 0, 0, std::move(key),
+           fmt::format("the {} GPUs of pool {} are not a multiple of the {} ranks of a replica", gpus,
+                       job.pools[static_cast<std::size_t>(pool)].name, replica),
+           "give the pool more GPUs, or another role's pool", ""}};
+}
+
 }  // namespace
 
-std::vector<Problem> check(Job const& job) { return Checker(job).run(); }
+std::vector<Problem> check(Job const& job) {
+  if (job.pools.empty()) return Checker(job).run(true, true);
+  std::vector<Problem> problems = Checker(on_pool(job, job.role_pools.actor)).run(true, colocated(job));
+  auto const append = [&](std::vector<Problem> more) {
+    problems.insert(problems.end(), more.begin(), more.end());
+  };
+  if (generates(job.algorithm.kind) && !colocated(job))
+    append(Checker(on_pool(job, job.role_pools.rollout)).run(false, true));
+  for (ModelRole const& r : model_roles(job.algorithm)) {
+    if (r.role != Role::actor && pool_of(job, r.role) != job.role_pools.actor)
+      append(check_role_pool(job, r.role, fmt::format("placement.{}", name_of(r.role))));
+  }
+  return problems;
+}
 
 }  // namespace rollcast

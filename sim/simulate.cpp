@@ -72,8 +72,7 @@ std::vector<CommunicatorId> add_gradient_groups(Job const& job, Profile const& p
 // Scoring by rules and the other work of the driver: every GPU waits.
 void score(RunState& run) {
   Seconds const start = run.engine.now();
-  Seconds const scored =
-      start + run.job.framework.reward_per_sample * static_cast<double>(run.samples.size());
+  Seconds const scored = start + run.job.score.seconds_per_sample * static_cast<double>(run.samples.size());
   Seconds const end = scored + run.job.framework.driver_per_step;
   for (int c = 0; c < run.classes(); ++c) {
     run.recorder.span(c, Stream::host, Activity::driver, "rules score the samples", start, scored);

@@ -10,6 +10,7 @@ namespace {
 constexpr Range kRanks{1, 1e6, false};
 constexpr Range kBatch{1, 1e9, false};
 constexpr Range kTokens{0, 1e9, false};
+constexpr Range kBudget{1, 1e9, false};
 
 std::vector<DType> const kDTypes = {DType::fp32, DType::bf16, DType::fp16, DType::fp8};
 std::vector<Phase> const kPhases = {Phase::wake,         Phase::generate,    Phase::sleep,
@@ -17,18 +18,62 @@ std::vector<Phase> const kPhases = {Phase::wake,         Phase::generate,    Pha
                                     Phase::values,       Phase::advantage,   Phase::update_critic,
                                     Phase::update_actor, Phase::weight_sync, Phase::checkpoint};
 
+void optional_integer(Fields& f, std::string_view key, std::optional<int>& v, std::string_view meaning) {
+  int read = v.value_or(0);
+  if (!f.listing() && !f.has(key)) {
+    f.allow(key);
+    return;
+  }
+  f.integer(key, read, {1, 1e6, false}, meaning);
+  if (f.listing()) {
+    f.rows().back().fallback = "an even share";
+  } else {
+    v = read;
+  }
+}
+
 void describe_adapter(Fields& f, Adapter& a) {
   f.choice("kind", a.kind, {AdapterKind::lora, AdapterKind::qlora},
            "qlora keeps the frozen base in 4 bits (NF4)");
   f.integer("rank", a.rank, {1, 65536, false}, "rank of the two factors");
   f.names("targets", a.targets, {"q", "k", "v", "o", "gate", "up", "down"},
           "projections that get an adapter");
+  f.choice("sync", a.sync, {AdapterSync::merged, AdapterSync::adapter},
+           "what reaches the engine: the merged weights, or the adapter alone");
   if (f.listing() || a.kind == AdapterKind::qlora) {
     f.flag("block_constants", a.block_constants, "count NF4's fp32 constant per 64 weights");
     f.flag("double_quantization", a.double_quantization, "those constants quantized in turn");
   } else {
     f.forbid("block_constants", "only qlora has quantization constants");
     f.forbid("double_quantization", "only qlora has quantization constants");
+  }
+}
+
+void read_reward(Fields& f, Value const& v, Algorithm& a) {
+  if (v.kind == ValueKind::scalar && (v.text == "rules" || v.text == "model")) {
+    a.reward_model = v.text == "model";
+    return;
+  }
+  f.problem(v.mark, "reward", fmt::format("there is no reward '{}'", shown(v.text)), "write rules or model");
+}
+
+// What only groups of samples have.
+void describe_groups(Fields& f, Algorithm& a) {
+  if (!f.listing() && a.kind != AlgorithmKind::grpo) {
+    f.forbid("equal_reward_groups", "a key of grpo");
+    f.forbid("dynamic_sampling", "a key of grpo");
+    return;
+  }
+  f.number("equal_reward_groups", a.equal_reward_groups, {0, 0.999, false},
+           "share of groups whose rewards are all equal, so that they carry no signal (grpo)");
+  DynamicSampling sampling = a.dynamic_sampling.value_or(DynamicSampling{});
+  if (f.optional_group(
+          "dynamic_sampling", "groups without signal are dropped and made up for (DAPO)", [&](Fields& g) {
+            g.number("oversampling", sampling.oversampling, {0.01, 100, false},
+                     "prompts generated in a round over prompts needed");
+            g.integer("most_rounds", sampling.most_rounds, {1, 1000, false}, "rounds of generation at most");
+          })) {
+    a.dynamic_sampling = sampling;
   }
 }
 
@@ -47,8 +92,6 @@ void describe_order(Fields& f, std::vector<Phase>& order) {
 }
 
 }  // namespace
-
-bool generates(AlgorithmKind k) { return k == AlgorithmKind::ppo || k == AlgorithmKind::grpo; }
 
 void describe(Fields& f, Algorithm& a) {
   f.choice("kind", a.kind, {AlgorithmKind::sft, AlgorithmKind::dpo, AlgorithmKind::ppo, AlgorithmKind::grpo},
@@ -69,17 +112,35 @@ void describe(Fields& f, Algorithm& a) {
     f.integer("train_batch", a.train_batch, kBatch, "samples (dpo: pairs) per optimizer step");
     f.require("train_batch", "write for example train_batch: 64");
   }
-  if (f.listing() || a.kind == AlgorithmKind::grpo) {
+  if (f.listing() || generates(a.kind)) {
+    a.kl_reference = !f.listing() && a.kind == AlgorithmKind::ppo;
     f.flag("kl_reference", a.kl_reference,
-           "a frozen reference model for the KL term (grpo; dpo and ppo always have one)");
+           "a frozen reference model for the KL term (grpo, ppo; true for ppo where it is not written)");
+    a.reward_model = !f.listing() && a.kind == AlgorithmKind::ppo;
+    f.custom("reward", "rules or model", "rules; ppo: model", "who scores",
+             [&](Value const& v) { read_reward(f, v, a); });
+    if (!f.listing()) f.origin("reward", a.reward_model ? "model" : "rules");
   } else {
-    bool const reference = a.kind != AlgorithmKind::sft;
-    f.forbid("kl_reference", reference ? fmt::format("{} always has a reference model", name_of(a.kind))
-                                       : "sft has no reference model");
-    a.kl_reference = reference;
+    a.kl_reference = a.kind == AlgorithmKind::dpo;
+    f.forbid("kl_reference",
+             a.kl_reference ? "dpo always has a reference model" : "sft has no reference model");
+    f.forbid("reward", fmt::format("{} scores nothing", name_of(a.kind)));
   }
+  if (f.listing() || a.kind == AlgorithmKind::dpo) {
+    f.flag("reference_precomputed", a.reference_precomputed,
+           "the reference's log-probabilities come with the data set (dpo)");
+  } else {
+    f.forbid("reference_precomputed", "a key of dpo");
+  }
+  if (f.listing() || a.kind == AlgorithmKind::ppo) {
+    f.integer("critic_warmup", a.critic_warmup, {0, 1e6, false},
+              "first steps in which only the critic is updated (ppo)");
+  } else {
+    f.forbid("critic_warmup", "a key of ppo");
+  }
+  describe_groups(f, a);
   f.integer("epochs", a.epochs, {1, 1000, false}, "passes over the samples of a step");
-  Adapter adapter = a.adapter.value_or(Adapter{AdapterKind::lora, 16, {"q", "v"}, true, false});
+  Adapter adapter = a.adapter.value_or(Adapter{.targets = {"q", "v"}});
   if (f.optional_group("adapter", "train a low-rank adapter on a frozen base",
                        [&](Fields& g) { describe_adapter(g, adapter); })) {
     a.adapter = adapter;
@@ -101,6 +162,26 @@ void describe(Fields& f, TrainerOptions& t) {
   f.flag("equal_packs", t.equal_packs,
          "with pipeline parallelism, packs are padded to the longest of their batch");
   f.integer("pack_tokens", t.pack_tokens, kTokens, "tokens of one pack; 0: the longest sequence");
+  f.flag("dynamic_batching", t.dynamic_batching,
+         "micro-batches by a budget of tokens instead of a number of sequences");
+  f.integer("tokens_per_micro_batch", t.tokens_per_micro_batch, kBudget, "that budget, per rank");
+  f.integer("logprob_tokens_per_micro_batch", t.logprob_tokens_per_micro_batch, kBudget,
+            "the same in log-probability forwards");
+  if (!f.listing()) t.balance = t.packing ? Balance::sorted : Balance::none;
+  f.choice("balance", t.balance, {Balance::none, Balance::sorted, Balance::karmarkar_karp},
+           "how sequences are dealt to the data-parallel ranks; with packing sorted by default");
+  f.derived("balance");
+  f.choice("padding", t.padding, {Padding::longest, Padding::batch, Padding::maximum},
+           "an unpacked micro-batch is padded to its longest sequence, to that of the whole batch, or to the "
+           "longest that the workload "
+           "allows");
+  f.choice("context_parallel", t.context_parallel, {ContextParallel::ring, ContextParallel::ulysses},
+           "K and V around a ring, or heads exchanged for tokens");
+  f.choice(
+      "kernels", t.kernels, {KernelStack::fused, KernelStack::compiled, KernelStack::eager},
+      "element-wise kernels: fused by hand (Megatron, Transformer Engine), by torch.compile, or one each");
+  f.choice("fp8_scaling", t.fp8_scaling, {Fp8Scaling::tensor, Fp8Scaling::block},
+           "scales of fp8 weights: one a tensor, or one a block");
   f.choice("recompute", t.recompute, {Recompute::none, Recompute::selective, Recompute::full},
            "activation recomputation");
   f.flag("sequence_parallel", t.sequence_parallel, "norms and residuals cut over the tensor-parallel ranks");
@@ -109,6 +190,23 @@ void describe(Fields& f, TrainerOptions& t) {
            "optimizer states and masters cut over the data-parallel ranks (megatron)");
   } else {
     f.forbid("distributed_optimizer", "a key of megatron");
+  }
+  if (f.listing() || t.kind == TrainerKind::megatron) {
+    f.integer("virtual_stages", t.virtual_stages, {1, 1000, false},
+              "chunks of layers that a pipeline rank holds, interleaved (megatron)");
+    optional_integer(f, "first_stage_layers", t.first_stage_layers,
+                     "layers of the first pipeline rank (megatron)");
+    optional_integer(f, "last_stage_layers", t.last_stage_layers,
+                     "layers of the last pipeline rank (megatron)");
+  } else {
+    for (std::string_view key : {"virtual_stages", "first_stage_layers", "last_stage_layers"})
+      f.forbid(key, "a key of megatron");
+  }
+  if (f.listing() || t.kind != TrainerKind::megatron) {
+    f.integer("shard_ranks", t.shard_ranks, {0, 1e6, false},
+              "ranks that share one copy of the states (fsdp2, deepspeed); 0: all data-parallel ones");
+  } else {
+    f.forbid("shard_ranks", "a key of fsdp2 and deepspeed");
   }
   if (f.listing() || t.kind == TrainerKind::deepspeed) {
     f.integer("zero_stage", t.zero_stage, {0, 3, false},
@@ -130,28 +228,35 @@ void describe(Fields& f, TrainerOptions& t) {
     g.flag("gradients", t.offload.gradients, "gradients");
     g.flag("optimizer", t.offload.optimizer, "optimizer states and master weights");
   });
-  f.later("pool", "roles on pools of their own");
 }
 
 void describe(Fields& f, EngineOptions& e) {
-  f.custom("engine", "vllm", "vllm", "rollout engine; sglang, trtllm and hf are not simulated yet",
-           [&](Value const& v) {
-             std::vector<std::string_view> const known = {"vllm", "sglang", "trtllm", "hf"};
-             if (v.kind == ValueKind::scalar && v.text == "vllm") return;
-             bool const later =
-                 v.kind == ValueKind::scalar && std::find(known.begin(), known.end(), v.text) != known.end();
-             std::string_view const near = nearest(v.text, known);
-             f.problem(v.mark, "engine",
-                       later ? fmt::format("{} is not simulated yet", v.text)
-                             : fmt::format("there is no engine '{}'", shown(v.text)),
-                       later || near.empty() ? "write engine: vllm" : fmt::format("did you mean {}?", near));
-           });
-  f.origin("engine", std::string(name_of(e.kind)));
+  f.choice("engine", e.kind, {EngineKind::vllm, EngineKind::sglang, EngineKind::trtllm, EngineKind::hf},
+           "rollout engine; hf: generate() of Transformers, one padded batch at a time");
   f.group("parallel", "how an engine is cut", [&](Fields& g) {
     g.integer("tp", e.parallel.tp, kRanks, "tensor-parallel ranks of one engine");
     g.integer("pp", e.parallel.pp, kRanks, "pipeline stages of one engine");
-    g.later("ep", "expert parallelism in the engine");
+    g.integer("ep", e.parallel.ep, kRanks, "ranks that share the experts");
   });
+  f.flag("data_parallel_attention", e.data_parallel_attention,
+         "attention replicated over the ranks of an engine, each with sequences of its own");
+  Speculation speculative = e.speculative.value_or(Speculation{});
+  if (f.optional_group("speculative", "tokens are drafted and then verified together", [&](Fields& g) {
+        g.integer("draft_tokens", speculative.draft_tokens, {1, 64, false}, "tokens drafted a step");
+        g.number("acceptance", speculative.acceptance, {0, 1, false},
+                 "probability that a draft token is accepted if those before it were");
+      })) {
+    e.speculative = speculative;
+  }
+  f.integer("feed", e.feed, {0, 1e6, false}, "samples that an engine is given at a time; 0: all at once");
+  f.choice("balance", e.balance,
+           {EngineBalance::contiguous, EngineBalance::round_robin, EngineBalance::least_load,
+            EngineBalance::by_group},
+           "which engine gets which samples");
+  f.number("oversampling", e.oversampling, {1, 100, false},
+           "prompts started over prompts needed; the phase ends when enough have finished");
+  f.flag("partial_rollout", e.partial_rollout,
+         "samples that are unfinished then go on in the next step; else they are thrown away");
   f.number("gpu_memory_utilization", e.gpu_memory_utilization, {0, 1, true},
            "share of the GPU's memory that the engine takes");
   f.integer("block_size", e.block_size, {1, 65536, false}, "tokens per KV page");
@@ -171,7 +276,6 @@ void describe(Fields& f, EngineOptions& e) {
   f.choice("kv_cache", e.kv_cache, kDTypes, "type of the KV pages");
   f.integer("sleep_level", e.sleep_level, {1, 2, false},
             "colocated: 1 keeps the weights in host memory, 2 drops them");
-  f.later("pool", "roles on pools of their own");
 }
 
 void describe(Fields& f, FrameworkOptions& o) {
@@ -180,8 +284,8 @@ void describe(Fields& f, FrameworkOptions& o) {
   f.quantity("wake_fixed", o.wake_fixed, kNotNegative, "engine wake beyond its bytes");
   f.quantity("driver_per_step", o.driver_per_step, kNotNegative,
              "controller work of a step between rollout and training, all GPUs waiting");
-  f.quantity("reward_per_sample", o.reward_per_sample, kNotNegative,
-             "scoring one sample by rule in the driver");
+  f.quantity("dispatch_per_phase", o.dispatch_per_phase, kNotNegative,
+             "calling the workers of one phase and collecting what they return");
   f.quantity("sync_per_tensor", o.sync_per_tensor, kNotNegative,
              "handle, call and load of one tensor at a weight sync");
   f.flag("reference_on_host", o.reference_on_host,
@@ -190,31 +294,95 @@ void describe(Fields& f, FrameworkOptions& o) {
   f.flag("parameters_offload", o.parameters_offload, "trainer weights leave the GPU during generation");
 }
 
+namespace {
+
+void describe_time(Fields& f, std::string_view key, ServiceTime& t, std::string_view meaning) {
+  f.group(key, meaning, [&](Fields& g) {
+    g.quantity("mean", t.mean, kNotNegative, "mean");
+    g.quantity("p95", t.p95, kNotNegative,
+               "95th percentile of a log-normal distribution; 0: always the mean");
+    if (t.p95.value > 0 && t.p95 < t.mean)
+      g.problem(g.mark_of("p95"), "p95", "below the mean", "write a p95 of at least the mean");
+  });
+}
+
+void describe_async(Fields& f, AsyncOptions& a) {
+  f.number("max_staleness", a.max_staleness, {0, 1000, false},
+           "versions that a sample may lag behind; verl: that share of a version's samples");
+  f.integer("sync_every", a.sync_every, {1, 100000, false}, "steps from one weight sync to the next");
+  f.integer("parts_per_step", a.parts_per_step, {1, 10000, false},
+            "a step takes its samples in so many parts, each as soon as it is there");
+  f.choice("queue", a.queue, {QueueRule::verl, QueueRule::areal, QueueRule::slime, QueueRule::nemo_rl},
+           "how the samples under way are limited");
+  f.flag("partial_rollout", a.partial_rollout,
+         "a sync interrupts what is under way, which goes on with the new weights; else it is waited for");
+  f.flag("in_flight_updates", a.in_flight_updates, "weights change between two decode steps; KV stays");
+  f.integer("max_concurrent", a.max_concurrent, {0, 1e9, false},
+            "samples under way at most; 0: what the queue rule allows");
+}
+
+}  // namespace
+
 void read_schedule(Fields& f, Schedule& s) {
-  f.custom("schedule", "one of synchronous, one_step_off or async", "synchronous",
-           "how generation and training take turns; 'rollcast run' takes synchronous", [&](Value const& v) {
-             std::vector<ScheduleKind> const kinds = {ScheduleKind::synchronous, ScheduleKind::one_step_off,
-                                                      ScheduleKind::async};
-             if (v.kind == ValueKind::map) {
-               bool const async = v.entries.size() == 1 && v.entries.front().key == "async";
-               f.problem(v.mark, "schedule",
-                         async ? "the options of async are not simulated yet" : "a map in place of a name",
-                         "write schedule: synchronous");
+  std::vector<ScheduleKind> const kinds = {ScheduleKind::synchronous, ScheduleKind::one_step_off,
+                                           ScheduleKind::async};
+  f.custom("schedule", "synchronous, one_step_off, async, or {async: {...}}", "synchronous",
+           "how generation and training take turns", [&](Value const& v) {
+             std::vector<std::string_view> names;
+             names.reserve(kinds.size());
+             for (ScheduleKind k : kinds) names.push_back(name_of(k));
+             bool const map = v.kind == ValueKind::map && v.entries.size() == 1;
+             std::string_view const name =
+                 map ? std::string_view(v.entries.front().key) : std::string_view(v.text);
+             auto const found = std::find(names.begin(), names.end(), name);
+             if (v.kind != ValueKind::scalar && !(map && name == name_of(ScheduleKind::async))) {
+               f.problem(v.mark, "schedule", "only async takes options", "write schedule: {async: {...}}");
                return;
              }
-             std::vector<std::string_view> names;
-             for (ScheduleKind k : kinds) {
-               names.push_back(name_of(k));
-               if (v.kind == ValueKind::scalar && v.text == names.back()) {
-                 s.kind = k;
-                 return;
-               }
+             if (found == names.end()) {
+               std::string_view const near = nearest(name, names);
+               f.problem(v.mark, "schedule", fmt::format("there is no schedule '{}'", shown(name)),
+                         near.empty() ? "write " + one_of(names) : fmt::format("did you mean {}?", near));
+               return;
              }
-             std::string_view const near = nearest(v.text, names);
-             f.problem(v.mark, "schedule", fmt::format("there is no schedule '{}'", shown(v.text)),
-                       near.empty() ? "write " + one_of(names) : fmt::format("did you mean {}?", near));
+             s.kind = kinds[static_cast<std::size_t>(found - names.begin())];
+             if (!map) return;
+             Fields inner(f.reading(), &v, "schedule", v.mark, "default");
+             inner.group("async", "options", [&](Fields& g) { describe_async(g, s.async); });
+             inner.finish();
            });
+  if (f.listing()) {
+    Fields inner(f.rows(), "schedule.async");
+    describe_async(inner, s.async);
+    return;
+  }
   f.origin("schedule", std::string(name_of(s.kind)));
+}
+
+void describe(Fields& f, Scoring& s) {
+  f.quantity("seconds_per_sample", s.seconds_per_sample, kNotNegative, "scoring one sample by rule");
+  f.integer("workers", s.workers, {1, 1e6, false},
+            "CPU workers for the rules; with one the driver scores, one sample after another");
+  Sandbox sandbox = s.sandbox.value_or(Sandbox{});
+  if (f.optional_group("sandbox", "code is run to score it", [&](Fields& g) {
+        g.integer("workers", sandbox.workers, {1, 1e6, false}, "sandboxes that run at the same time");
+        describe_time(g, "seconds", sandbox.seconds, "of one sample");
+        g.quantity("timeout", sandbox.timeout, kNotNegative, "a run is stopped then; 0: never");
+      })) {
+    s.sandbox = sandbox;
+  }
+  Environment environment = s.environment.value_or(Environment{});
+  if (f.optional_group("environment", "a sample takes turns with a tool", [&](Fields& g) {
+        g.integer("turns", environment.turns, {1, 10000, false},
+                  "turns of a sample; its response tokens are divided among them");
+        g.integer("observation_tokens", environment.observation_tokens, {0, 1e7, false},
+                  "tokens that come back from the tool between two turns");
+        describe_time(g, "tool_seconds", environment.tool, "of one tool call");
+        g.flag("keep_kv", environment.keep_kv, "KV stays during the call; else it is computed again");
+      })) {
+    s.environment = environment;
+  }
+  f.flag("overlap", s.overlap, "samples are scored as they finish; else when all have");
 }
 
 }  // namespace rollcast

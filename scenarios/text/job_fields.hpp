@@ -6,15 +6,13 @@
 
 namespace rollcast {
 
-// generates: prompts, samples, rollout (grpo, ppo) rather than a data set (sft, dpo).
-bool generates(AlgorithmKind k);
-
 void describe(Fields& f, Algorithm& a);
 void describe(Fields& f, TrainerOptions& t);
 void describe(Fields& f, EngineOptions& e);
 void describe(Fields& f, FrameworkOptions& o);
+void describe(Fields& f, Scoring& s);
 
-// `schedule: synchronous`, or a map of one name.
+// `schedule: synchronous`, or `schedule: {async: {...}}`.
 void read_schedule(Fields& f, Schedule& s);
 
 }  // namespace rollcast

@@ -12,6 +12,7 @@
 #include "scenarios/text/job_fields.hpp"
 #include "scenarios/text/length_fields.hpp"
 #include "scenarios/text/measured_fields.hpp"
+#include "scenarios/text/pool_fields.hpp"
 
 namespace rollcast {
 namespace {
@@ -142,9 +143,7 @@ void read_framework(Fields& f, FrameworkOptions& o) {
              [&](Value const& v) { read_name(g, "base", v); });
     describe(g, o);
   };
-  f.custom("framework", "nemo-rl, or a map", "none",
-           "phase order, switching and defaults; verl, openrlhf, slime, areal, trl and deepspeed-chat are "
-           "not simulated yet",
+  f.custom("framework", "name of a framework, or a map", "none", "phase order, switching and defaults",
            [&](Value const& v) {
              if (v.kind != ValueKind::map) return read_name(f, "framework", v);
              Fields inner(f.reading(), &v, "framework", v.mark, "default");
@@ -162,14 +161,20 @@ void read_framework(Fields& f, FrameworkOptions& o) {
 void read_algorithm(Fields& f, Job& job, ScenarioPlace const& place) {
   f.group("algorithm", "what is trained, and how", [&](Fields& g) {
     describe(g, job.algorithm);
-    if (g.listing() || job.algorithm.kind == AlgorithmKind::ppo) {
-      Architecture critic, reward;
+    bool const ppo = job.algorithm.kind == AlgorithmKind::ppo;
+    if (g.listing() || ppo) {
+      Architecture critic;
       if (read_model(g, "critic", critic, place, "the critic (ppo); default: as model")) job.critic = critic;
-      if (read_model(g, "reward_model", reward, place, "the reward model (ppo); default: as model"))
-        job.reward_model = reward;
     } else {
       g.forbid("critic", "only ppo has a critic");
-      g.forbid("reward_model", "only ppo has a reward model");
+    }
+    if (g.listing() || job.algorithm.reward_model) {
+      Architecture reward;
+      if (read_model(g, "reward_model", reward, place, "the reward model; default: as model"))
+        job.reward_model = reward;
+    } else {
+      g.forbid("reward_model",
+               generates(job.algorithm.kind) ? "rules score; write reward: model" : "nothing is scored");
     }
   });
   f.require("algorithm", "write for example algorithm: {kind: grpo, prompts: 64, group_size: 32}");
@@ -195,11 +200,11 @@ void read_workload(Fields& f, Job& job, ScenarioPlace const& place) {
 void read_rollout(Fields& f, Job& job) {
   if (!f.listing() && !generates(job.algorithm.kind)) {
     std::string const why = fmt::format("{} generates nothing", name_of(job.algorithm.kind));
-    f.forbid("rollout", why);
-    f.forbid("schedule", why);
+    for (std::string_view key : {"rollout", "schedule", "score"}) f.forbid(key, why);
     return;
   }
-  EngineLimits const limits = vllm_limits(job.cluster.node.gpu);
+  Gpu const& gpu = job.pools.empty() ? job.cluster.node.gpu : job.pools.back().cluster.node.gpu;
+  EngineLimits const limits = vllm_limits(gpu);
   std::vector<SourceNote> const notes = {{"max_num_seqs", std::string(limits.source)},
                                          {"max_num_batched_tokens", std::string(limits.source)}};
   f.group("rollout", "the engine that generates (grpo, ppo)", [&](Fields& g) {
@@ -209,8 +214,11 @@ void read_rollout(Fields& f, Job& job) {
       g.set_from("default", &notes);
     }
     describe(g, job.rollout);
+    read_pool(g, "pool", job, job.role_pools.rollout, "the engines' pool; default: the first");
   });
   read_schedule(f, job.schedule);
+  f.group("score", "who scores the samples by rule, and how long it takes",
+          [&](Fields& g) { describe(g, job.score); });
 }
 
 }  // namespace
@@ -225,21 +233,24 @@ bool read_scenario_fields(Fields& f, Scenario& s, ScenarioPlace const& place) {
   f.require("model", "write for example model: llama-3.1-8b-instruct");
   bool const cluster = read_cluster(f, job.cluster, place);
   f.require("cluster", "write for example cluster: {node: hgx-h100, nodes: 2}");
+  bool const pools = read_pools(f, job, place);
   read_framework(f, job.framework);
   read_algorithm(f, job, place);
   read_workload(f, job, place);
-  f.group("train", "the trainer", [&](Fields& g) { describe(g, job.train); });
+  f.group("train", "the trainer", [&](Fields& g) {
+    describe(g, job.train);
+    read_pool(g, "pool", job, job.role_pools.actor, "the actor's pool; default: the first");
+  });
   read_rollout(f, job);
+  read_placement(f, job);
   read_measured(f, s.measured);
   f.later("faults", "failures at given times");
-  f.later("pools", "nodes given to roles");
-  f.later("score", "scoring by sandboxes, reward models and environments");
   f.later("weight_sync", "how weights reach the engines");
   f.later("network", "subnets and guaranteed shares");
   f.later("watchdog", "timeouts of collectives");
   f.later("launcher", "what happens when a process dies");
   f.later("checkpoint", "when and where to save");
-  return model && cluster;
+  return model && cluster && pools;
 }
 
 std::vector<SchemaRow> const& scenario_keys() {

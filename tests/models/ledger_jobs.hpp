@@ -23,6 +23,8 @@ inline Job plain_job(Architecture const& a, AlgorithmKind kind, int gpus) {
   job.framework.optimizer_offload = false;
   job.framework.parameters_offload = false;
   job.algorithm.kind = kind;
+  job.algorithm.kl_reference = kind == AlgorithmKind::ppo || kind == AlgorithmKind::dpo;
+  job.algorithm.reward_model = kind == AlgorithmKind::ppo;
   job.algorithm.train_batch = 512;
   job.workload.prompt_tokens.shape = FixedLength{512};
   job.workload.response_tokens.shape = FixedLength{1536};

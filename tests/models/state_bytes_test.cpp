@@ -21,7 +21,8 @@ TrainerOptions zero(int stage) {
 Algorithm algorithm(AlgorithmKind kind, bool reference = false) {
   Algorithm a;
   a.kind = kind;
-  a.kl_reference = reference;
+  a.kl_reference = reference || kind == AlgorithmKind::ppo || kind == AlgorithmKind::dpo;
+  a.reward_model = kind == AlgorithmKind::ppo;
   return a;
 }
 
