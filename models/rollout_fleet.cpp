@@ -37,7 +37,13 @@ RolloutFleet::RolloutFleet(FleetOptions const& fleet, EngineOptions const& optio
 
 // ---- requests
 
-int RolloutFleet::submit(Request const& r, Seconds at) { return submit(std::vector<Request>{r}, at).front(); }
+int RolloutFleet::submit(Request const& r, Seconds at) {
+  check_not_past(at);
+  int const e = choose(r, 0, 1);
+  enter(e, r, at);
+  if (limited()) feed(e);
+  return e;
+}
 
 std::vector<int> RolloutFleet::submit(std::vector<Request> const& batch, Seconds at) {
   check_not_past(at);
