@@ -139,10 +139,9 @@ enum class EngineKind { vllm, sglang, trtllm, hf };
 // Which engine gets which samples.
 enum class EngineBalance { contiguous, round_robin, least_load, by_group };
 
-// draft_tokens are proposed a step (0: no speculation); each is accepted with this probability as long as those
-// before it were.
-struct Speculative {
-  int draft_tokens = 0;
+// draft_tokens are proposed a step; each is accepted with this probability as long as those before it were.
+struct Speculation {
+  int draft_tokens = 1;
   double acceptance = 0.8;
 };
 
@@ -151,7 +150,7 @@ struct EngineOptions {
   std::string version;                   // of the engine, "0.3.1"; empty: a current one
   Parallel parallel;                     // tp, pp, ep (cp unused)
   bool data_parallel_attention = false;  // attention replicated over the ranks, experts over all of them
-  Speculative speculative;
+  std::optional<Speculation> speculative;
   int feed = 0;  // samples that an engine is given at a time; 0: all at once
   EngineBalance balance = EngineBalance::contiguous;
   double oversampling = 1;  // prompts started over prompts needed; the phase ends when enough have finished

@@ -245,13 +245,14 @@ void describe(Fields& f, EngineOptions& e) {
   });
   f.flag("data_parallel_attention", e.data_parallel_attention,
          "attention replicated over the ranks of an engine, each with sequences of its own");
-  f.optional_group("speculative", "tokens are drafted and then verified together", [&](Fields& g) {
-    if (!g.listing()) e.speculative.draft_tokens = 1;
-    g.integer("draft_tokens", e.speculative.draft_tokens, {1, 64, false}, "tokens drafted a step");
-    if (g.listing()) g.rows().back().fallback = "1";
-    g.number("acceptance", e.speculative.acceptance, {0, 1, false},
-             "probability that a draft token is accepted if those before it were");
-  });
+  Speculation speculative = e.speculative.value_or(Speculation{});
+  if (f.optional_group("speculative", "tokens are drafted and then verified together", [&](Fields& g) {
+        g.integer("draft_tokens", speculative.draft_tokens, {1, 64, false}, "tokens drafted a step");
+        g.number("acceptance", speculative.acceptance, {0, 1, false},
+                 "probability that a draft token is accepted if those before it were");
+      })) {
+    e.speculative = speculative;
+  }
   f.integer("feed", e.feed, {0, 1e6, false}, "samples that an engine is given at a time; 0: all at once");
   f.choice("balance", e.balance,
            {EngineBalance::contiguous, EngineBalance::round_robin, EngineBalance::least_load,
