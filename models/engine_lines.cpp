@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "models/ledger_lines.hpp"
 
@@ -11,7 +12,40 @@ std::string measured(CitedBytes const& c) { return "measured: " + c.source; }
 
 }  // namespace
 
+namespace {
+
+// generate() of Transformers: on the trainer's GPUs its weights are the trainer's own, and its cache holds
+// one batch; the prompts' logits are computed at every position, in bf16 and fp32.
+void add_static_lines(std::vector<LedgerLine>& lines, Job const& job, ProcessMemory const& process) {
+  EngineOptions const& e = job.rollout;
+  std::vector<Phase> const generate = only(step_phases(job), {Phase::generate});
+  double const prompt = longest(job.workload.prompt_tokens);
+  double const length = prompt + longest(job.workload.response_tokens);
+  double const engines = std::max(1, rollout_engines(job));
+  double const batch = e.feed > 0 ? e.feed : std::ceil(job.algorithm.samples() / engines);
+  if (!colocated(job)) {
+    add_line(lines, {Role::rollout, MemoryCategory::weights, "model", std::string(name_of(e.weights))},
+             engine_weights(job.model, e), {});
+    add_line(lines,
+             {Role::rollout, MemoryCategory::cuda_context, "engine context", measured(process.cuda_context)},
+             process.cuda_context.value, {});
+  }
+  add_line(lines,
+           {Role::rollout, MemoryCategory::kv_pages, "KV of a batch",
+            fmt::format("{:.0f} sequences x {:.0f} tokens x {:.0f} B", batch, length,
+                        kv_bytes_per_token(job.model, e).value)},
+           batch * length * kv_bytes_per_token(job.model, e), generate);
+  add_line(lines,
+           {Role::rollout, MemoryCategory::logits, "prompt logits",
+            fmt::format("{:.0f} x {:.0f} tokens x {} x 6 B", batch, prompt,
+                        grouped(static_cast<double>(job.model.vocab)))},
+           bytes(batch * prompt * job.model.vocab * 6 / e.parallel.tp), generate);
+}
+
+}  // namespace
+
 void add_engine_lines(std::vector<LedgerLine>& lines, Job const& job, ProcessMemory const& process) {
+  if (job.rollout.kind == EngineKind::hf) return add_static_lines(lines, job, process);
   EngineOptions const& e = job.rollout;
   std::vector<Phase> const all = step_phases(job);
   std::vector<Phase> const always;

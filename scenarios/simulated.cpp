@@ -56,11 +56,8 @@ std::vector<Problem> check_simulated(Scenario const& s) {
   Job const& job = s.job;
   std::string const memory = "'rollcast memory' takes it";
   add_new_options(add, job);
-  for (auto const& [key, held] : {std::pair("train.offload.parameters", job.train.offload.parameters),
-                                  std::pair("train.offload.gradients", job.train.offload.gradients),
-                                  std::pair("train.offload.optimizer", job.train.offload.optimizer)}) {
-    if (held) add(key, "training from host memory", "remove the key; " + memory);
-  }
+  if (job.train.offload.parameters)
+    add("train.offload.parameters", "training with parameters in host memory", "remove the key; " + memory);
   if (int const replicas = data_parallel(job); replicas > kMostReplicas) {
     add("train.parallel", fmt::format("training with {} data-parallel replicas", replicas),
         fmt::format("{} are the most; write more ranks per replica, or fewer nodes", kMostReplicas));

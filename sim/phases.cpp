@@ -6,6 +6,7 @@
 #include <map>
 #include <stdexcept>
 
+#include "sim/generate_static.hpp"
 #include "sim/memory.hpp"
 #include "sim/score.hpp"
 
@@ -46,7 +47,7 @@ void work(PhaseRun& p) {
   RunState& run = p.run;
   switch (p.phase) {
     case Phase::generate:
-      return generate(p);
+      return run.rollout->job.rollout.kind == EngineKind::hf ? generate_static(p) : generate(p);
     case Phase::score:
       score_samples(p);
       if (Team* const reward = run.find_team(Role::reward)) forward_pass(p, *reward);

@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 
+#include "models/engine_versions.hpp"
 #include "models/rollout_prices.hpp"
 #include "models/stage_layers.hpp"
 #include "sim/cluster.hpp"
@@ -113,17 +114,28 @@ void add_gradient_groups(RunState& run, PoolState const& pool) {
   }
 }
 
+// The profile with what this release of the engine does between kernels, where it is known.
+Profile with_release(Profile profile, EngineOptions const& e) {
+  EngineOverhead const* const release = overhead_of_version(e.kind, e.version);
+  if (release == nullptr) return profile;
+  std::erase_if(profile.engines, [&](EngineOverhead const& o) { return o.engine == e.kind; });
+  profile.engines.push_back(*release);
+  return profile;
+}
+
 void add_rollout(RunState& run) {
   if (!has_rollout(run.job.algorithm)) return;
   PoolState& pool = *run.pools[static_cast<std::size_t>(pool_of(run.job, Role::rollout))];
   Job const& job = pool.job;
-  EngineOverhead const* const overhead = find_overhead(pool.profile.engines, job.rollout.kind);
-  run.rollout = RolloutPool{
-      .job = job,
-      .pool = &pool,
-      .prices = rollout_step_prices(pool.profile, *pool.prices, job.model, job.rollout),
-      .kv_blocks = kv_blocks(job),
-      .least_prefill_step = overhead != nullptr ? least_prefill_step(*overhead, job.model) : Seconds(0)};
+  RolloutPool rollout{.job = job, .pool = &pool};
+  if (job.rollout.kind != EngineKind::hf) {
+    Profile const profile = with_release(pool.profile, job.rollout);
+    EngineOverhead const* const overhead = find_overhead(profile.engines, job.rollout.kind);
+    rollout.prices = rollout_step_prices(profile, *pool.prices, job.model, job.rollout);
+    rollout.kv_blocks = kv_blocks(job);
+    if (overhead != nullptr) rollout.least_prefill_step = least_prefill_step(*overhead, job.model);
+  }
+  run.rollout = std::move(rollout);
 }
 
 }  // namespace

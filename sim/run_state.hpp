@@ -56,7 +56,7 @@ struct Team {
 struct RolloutPool {
   Job job;
   PoolState* pool = nullptr;
-  StepPrices prices;
+  StepPrices prices = {};  // of an engine with pages
   std::int64_t kv_blocks = 0;
   Seconds least_prefill_step = {};
 

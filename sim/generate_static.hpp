@@ -1,0 +1,12 @@
+// Generation by Transformers' generate(): every engine takes its samples a batch at a time, and a batch ends
+// as a whole.
+#pragma once
+
+#include "sim/run_state.hpp"
+
+namespace rollcast {
+
+// Runs in the calling actor. Batches of rollout.feed samples, of all of an engine's where that is 0.
+void generate_static(PhaseRun& p);
+
+}  // namespace rollcast
