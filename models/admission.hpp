@@ -34,9 +34,9 @@
 #include <cstdint>
 #include <vector>
 
-namespace rollcast {
+#include "models/job.hpp"
 
-enum class QueueRule { verl, areal, slime, nemo_rl };
+namespace rollcast {
 
 struct AdmissionOptions {
   QueueRule rule = QueueRule::areal;

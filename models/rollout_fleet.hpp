@@ -48,8 +48,6 @@
 
 namespace rollcast {
 
-enum class EngineBalance { contiguous, round_robin, least_load, by_group };
-
 struct FleetOptions {
   int engines = 1;
   EngineBalance balance = EngineBalance::contiguous;
