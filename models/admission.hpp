@@ -11,11 +11,15 @@
 // what is carried over counts; while fewer than cap are queued; and while fewer than min(16 engines, cap)
 // run. The trainer takes in order of finish. verl rejects none; here a rejected group leaves the count.
 //   Not here: a rollouter that a full queue has stopped looks again only every 10 s.
+//
 // AReaL (inclusionAI/AReaL, areal/infra/staleness_manager.py, get_capacity; workflow_executor.py): at most
 // min(max_concurrent - running, (max_staleness + version + 1) V - (accepted + running)) may start; rejected
 // ones leave the count; max_concurrent is V by default. The trainer takes, of those that have finished, the
-// ones that started first. slime (THUDM/slime, train_async.py): a batch starts as a whole when the trainer
-// takes the one before it, and is trained as a whole. An update waits for the batch that is being generated.
+// ones that started first.
+//
+// slime (THUDM/slime, train_async.py): a batch starts as a whole when the trainer takes the one before it,
+// and is trained as a whole. An update waits for the batch that is being generated.
+//
 // NeMo-RL, asynchronous GRPO (NVIDIA-NeMo/RL, nemo_rl/algorithms/async_utils.py: AsyncTrajectoryCollector,
 // ReplayBuffer.sample): the groups of batch b are for the trainer step b alone, which waits for all of them;
 // with the weights of version v, batches up to that of version v + max_staleness (max_trajectory_age_steps)

@@ -16,8 +16,7 @@
 //   allow; the first that does not fit ends it. Pages are taken for the chunk only. Without chunked prefill a
 //   prompt that does not fit in the budget left waits.
 // - The step that completes a prefill yields one token, and so does each decoding sequence. A sequence ends
-// with
-//   the step that yields its last token; the KV of that token is never written.
+//   with the step that yields its last token; the KV of that token is never written.
 //
 // A step with prompt tokens runs without CUDA graphs: it takes at least as long as its launches
 // (least_prefill_step), whatever the GPU needs.

@@ -20,21 +20,15 @@
 // in the call that advances to or beyond its time. A step that ends after t is not part of advance_to(t).
 //
 // Balance. Which engine a request goes to is decided by the call that submits it:
-//   contiguous   request i of a batch of n goes to engine e with n e / E <= i < n (e + 1) / E (a batch of
-//   one:
-//                to engine 0)
+//   contiguous   request i of a batch of n: engine e with n e / E <= i < n (e + 1) / E, so a single one to 0
 //   round_robin  in turn, over all calls
-//   least_load   to the one with the fewest requests that were submitted and not handed over; the lowest
-//   index
-//                of equals
-//   by_group     a request without group, and the first of a group, as least_load; the others of the group to
-//                the same engine, also later ones (verl's load balancer keeps a conversation on one server
-//                likewise)
+//   least_load   where the fewest requests are submitted and not handed over; of equals the lowest index
+//   by_group     a group's first request, and one without a group, as least_load; the others of the group,
+//                later ones too, to the same engine, where their prompt is cached
 // An engine with a limit keeps what it may not have yet in a queue of its own, in order; a request leaves it
 // at the boundary at which others end:
-//   feed            so many requests at a time, the next ones when all of those have ended (a stack that
-//   calls
-//                   the engine once per rollout micro-batch)
+//   feed            so many at a time, the next ones when all of those have ended (a stack that calls the
+//                   engine once per rollout micro-batch)
 //   most_in_flight  so many at most, another as one ends (a client that bounds its concurrent requests)
 #pragma once
 

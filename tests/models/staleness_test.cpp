@@ -32,8 +32,8 @@ TEST(Staleness, AVersionHoldsFromItsUpdateOn) {
   EXPECT_EQ(version_at(updates, seconds(9)), 2);
 }
 
-// By hand, n = 2, S = 4, B = 2: samples start at 0, 2, 4 ...; batch k starts at 4 k and 4 k + 2 and is complete
-// at 4 k + 6, so version v is there at 4 v + 2 + D.
+// By hand, n = 2, S = 4, B = 2: samples start at 0, 2, 4 ...; batch k starts at 4 k and 4 k + 2 and is
+// complete at 4 k + 6, so version v is there at 4 v + 2 + D.
 //   D = 0: at 4 k it is version k - 1, at 4 k + 2 version k: 1 and 0 old.
 //   D = 1: k - 1 at both. D = 4, the most: k - 2 and k - 1.
 TEST(Staleness, OfTheFixedServiceToy) {
