@@ -62,8 +62,10 @@ void Draft::set_plain(std::string_view path, std::string value) {
     auto it =
         std::find_if(at->below.begin(), at->below.end(), [&](Node const& n) { return n.key == segment; });
     if (it == at->below.end()) {
-      at->below.push_back({std::string(segment), "", {}});
-      it = at->below.end() - 1;
+      // What a block is comes before the rest of it.
+      bool const first =
+          segment == "base" || segment == "kind" || segment == "trainer" || segment == "engine";
+      it = at->below.insert(first ? at->below.begin() : at->below.end(), Node{std::string(segment), "", {}});
     }
     at = &*it;
   }

@@ -9,8 +9,8 @@ namespace {
 
 TEST(Draft, WritesBlocksInTheOrderOfTheLanguage) {
   Draft d;
-  d.set_text("train.trainer", "fsdp2");
   d.set("train.parallel.tp", std::int64_t{2});
+  d.set_text("train.trainer", "fsdp2");  // what the block is comes first
   d.set_text("cluster.node.base", "hgx-h100");
   d.set("cluster.nodes", std::int64_t{2});
   d.set_text("model", "qwen3-8b");
