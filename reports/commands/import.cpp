@@ -70,10 +70,10 @@ int import(Arguments& a) {
                                : "give a file or --cmd, not both");
     return 2;
   }
-  if (std::string const conflict =
-          output_conflict(std::vector<std::string>{a.output},
-                          a.file.empty() ? std::vector<std::string>{} : std::vector<std::string>{a.file});
-      !conflict.empty()) {
+  std::vector<std::string> const outputs = {a.output};
+  std::vector<std::string> inputs;
+  if (!a.file.empty()) inputs.push_back(a.file);
+  if (std::string const conflict = output_conflict(outputs, inputs); !conflict.empty()) {
     print_error(conflict);
     return 2;
   }

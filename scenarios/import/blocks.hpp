@@ -27,7 +27,7 @@ struct Machines {
   std::int64_t nodes = 1;
   std::int64_t gpus_per_node = 8;
 
-  std::int64_t gpus() const { return nodes * gpus_per_node; }
+  std::int64_t gpus() const { return product({nodes, gpus_per_node}); }
 };
 
 // GPUs of one node of the scenario: those of --node, or of the node that is assumed.

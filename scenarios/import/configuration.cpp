@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace rollcast {
 namespace {
 
@@ -15,6 +17,13 @@ std::string lowered(std::string s) {
 }
 
 }  // namespace
+
+std::int64_t product(std::initializer_list<std::int64_t> factors) {
+  constexpr std::int64_t kMost = 1'000'000'000'000'000;
+  std::int64_t out = 1;
+  for (std::int64_t f : factors) out = f > kMost / std::max<std::int64_t>(out, 1) ? kMost : out * f;
+  return out;
+}
 
 bool Configuration::has(std::string_view key) const {
   Setting const* s = settings.find(key);

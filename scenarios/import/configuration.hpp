@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +21,9 @@ constexpr Range kWholeCount{1, 1e9, false};
 constexpr Range kFromZero{0, 1e12, false};
 constexpr Range kAnyWhole{-1e12, 1e12, false};
 constexpr Range kShare{0, 1, true};
+
+// a x b x ... of positive numbers, at most 1e15: what is larger is refused when the scenario is read.
+std::int64_t product(std::initializer_list<std::int64_t> factors);
 
 class Configuration {
  public:

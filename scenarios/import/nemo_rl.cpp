@@ -51,7 +51,7 @@ void write_grpo(Configuration& c) {
   c.draft.set("algorithm.prompts", prompts);
   c.draft.set("algorithm.group_size", n);
   c.draft.set("algorithm.train_batch",
-              std::min(c.whole_or("policy.train_global_batch_size", 512), prompts * n));
+              std::min(c.whole_or("policy.train_global_batch_size", 512), product({prompts, n})));
   bool const kl = c.number_or("loss_fn.reference_policy_kl_penalty", 0.01) > 0;
   c.draft.set_flag("algorithm.kl_reference", kl && !c.on("grpo.skip_reference_policy_logprobs_calculation"));
   if (c.on("grpo.use_dynamic_sampling")) {
@@ -90,7 +90,7 @@ void write_megatron(Configuration& c, std::int64_t gpus) {
   if (pp > 1) c.draft.set("train.parallel.pp", pp);
   if (cp > 1) c.draft.set("train.parallel.cp", cp);
   if (auto const ep = c.whole(m + "expert_model_parallel_size"))
-    set_expert_parallel(c, *ep, gpus, tp * pp * cp);
+    set_expert_parallel(c, *ep, gpus, product({tp, pp, cp}));
   c.use({m + "expert_tensor_parallel_size"});
   if (auto const v = c.whole(m + "num_layers_in_first_pipeline_stage"))
     c.draft.set("train.first_stage_layers", *v);
@@ -148,8 +148,9 @@ void write_batches(Configuration& c, bool generates, std::int64_t longest) {
   if (!dynamic) c.use_below("policy.dynamic_batching");
   if (!packing) c.use_below("policy.sequence_packing");
   std::string const block = dynamic ? "policy.dynamic_batching." : "policy.sequence_packing.";
-  std::int64_t const train_tokens = c.whole(block + "train_mb_tokens").value_or(longest * micro);
-  std::int64_t const logprob_tokens = c.whole(block + "logprob_mb_tokens").value_or(longest * logprob);
+  std::int64_t const train_tokens = c.whole(block + "train_mb_tokens").value_or(product({longest, micro}));
+  std::int64_t const logprob_tokens =
+      c.whole(block + "logprob_mb_tokens").value_or(product({longest, logprob}));
   if (dynamic) {
     c.draft.set_flag("train.dynamic_batching", true);
     c.draft.set("train.tokens_per_micro_batch", train_tokens);
@@ -159,7 +160,7 @@ void write_batches(Configuration& c, bool generates, std::int64_t longest) {
   c.draft.set("train.micro_batch", micro);
   if (generates) c.draft.set("train.logprob_micro_batch", logprob);
   // A pack is the longest sequence by itself.
-  if (packing && train_tokens != longest * micro)
+  if (packing && train_tokens != product({longest, micro}))
     c.draft.set("train.pack_tokens", std::max<std::int64_t>(1, train_tokens / micro));
 }
 

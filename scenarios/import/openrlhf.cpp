@@ -65,7 +65,7 @@ void write_algorithm(Configuration& c) {
   std::int64_t const n = c.whole_or("n_samples_per_prompt", 1);
   c.draft.set("algorithm.prompts", prompts);
   c.draft.set("algorithm.group_size", n);
-  c.draft.set("algorithm.train_batch", std::min(c.whole_or("train_batch_size", 128), prompts * n));
+  c.draft.set("algorithm.train_batch", std::min(c.whole_or("train_batch_size", 128), product({prompts, n})));
   if (auto const epochs = c.whole("max_epochs"); epochs && *epochs > 1)
     c.draft.set("algorithm.epochs", *epochs);
   bool const kl = c.number_or("init_kl_coef", 0.01, kAnyWhole) > 0;
@@ -123,7 +123,8 @@ void write_machines(Configuration& c, bool reward) {
     set_cluster(c, actor);
     return;
   }
-  std::vector<Machines> pools = {actor, {"rollout", 1, engines.value_or(actor.gpus() / tp) * tp}};
+  std::vector<Machines> pools = {
+      actor, {"rollout", 1, product({engines.value_or(std::max<std::int64_t>(1, actor.gpus() / tp)), tp})}};
   c.draft.set_text("train.pool", "train");
   c.draft.set_text("rollout.pool", "rollout");
   bool const with_actor = all || c.on("colocate_actor_ref");

@@ -24,7 +24,7 @@ void write_algorithm(Configuration& c) {
   if (!prompts)
     c.problem("rollout_batch_size", "prompts of a step are not given", "add --rollout-batch-size N");
   std::int64_t const n = c.whole_or("n_samples_per_prompt", 1);
-  std::int64_t const samples = prompts.value_or(1) * n;
+  std::int64_t const samples = product({prompts.value_or(1), n});
   c.draft.set("algorithm.prompts", prompts.value_or(1));
   c.draft.set("algorithm.group_size", n);
   if (auto const steps = c.whole("num_steps_per_rollout")) {
@@ -95,7 +95,8 @@ void write_layout(Configuration& c, std::int64_t gpus) {
   c.draft.set("train.parallel.tp", tp);
   if (pp > 1) c.draft.set("train.parallel.pp", pp);
   if (cp > 1) c.draft.set("train.parallel.cp", cp);
-  if (auto const ep = c.whole("expert_model_parallel_size")) set_expert_parallel(c, *ep, gpus, tp * pp * cp);
+  if (auto const ep = c.whole("expert_model_parallel_size"))
+    set_expert_parallel(c, *ep, gpus, product({tp, pp, cp}));
   c.use({"expert_tensor_parallel_size"});
   if (auto const layers = c.whole("num_layers_per_virtual_pipeline_stage"))
     c.assume(fmt::format("train.virtual_stages: 1 in place of stages of {} layers", *layers),
@@ -111,7 +112,8 @@ void write_layout(Configuration& c, std::int64_t gpus) {
 void write_trainer(Configuration& c) {
   bool const fsdp = c.text("train_backend") == "fsdp";
   c.draft.set_text("train.trainer", fsdp ? "fsdp2" : "megatron");
-  write_layout(c, c.whole("actor_num_nodes").value_or(1) * c.whole("actor_num_gpus_per_node").value_or(8));
+  write_layout(
+      c, product({c.whole("actor_num_nodes").value_or(1), c.whole("actor_num_gpus_per_node").value_or(8)}));
   if (!fsdp) c.draft.set_flag("train.distributed_optimizer", true);
   // Megatron's granularity, or the switch of the FSDP trainer.
   auto const recompute = c.text("recompute_granularity");

@@ -115,7 +115,7 @@ Machines server_of(Configuration& c) {
       NumberText const n = parse_number(Value{ValueKind::scalar, {}, s->values.front(), false, {}, {}});
       if (n.ok && holds(kShare, n.value)) c.draft.set("rollout.gpu_memory_utilization", n.value);
     }
-    return {"rollout", 1, tp * whole("data_parallel_size", 1)};
+    return {"rollout", 1, product({tp, whole("data_parallel_size", 1)})};
   }
   c.draft.set("rollout.parallel.tp", std::int64_t{1});
   c.assume("pools.rollout: one GPU", "the server is launched elsewhere");
@@ -157,10 +157,10 @@ void import_grpo(Configuration& c) {
   std::int64_t const micro = c.whole_or("per_device_train_batch_size", 8);
   std::int64_t const accumulation = c.whole("gradient_accumulation_steps").value_or(1);
   std::int64_t const n = c.whole_or("num_generations", 8);
-  std::int64_t const batch = micro * accumulation * train.gpus();
+  std::int64_t const batch = product({micro, accumulation, train.gpus()});
   std::int64_t const samples =
       c.whole("generation_batch_size")
-          .value_or(micro * train.gpus() * c.whole("steps_per_generation").value_or(accumulation));
+          .value_or(product({micro, train.gpus(), c.whole("steps_per_generation").value_or(accumulation)}));
   if (samples % n != 0) {
     c.problem(
         "num_generations",
@@ -186,7 +186,7 @@ void import_offline(Configuration& c, bool dpo) {
   Machines const train = trainer_of(c);
   std::int64_t const micro = c.whole_or("per_device_train_batch_size", 8);
   std::int64_t const accumulation = c.whole("gradient_accumulation_steps").value_or(1);
-  c.draft.set("algorithm.train_batch", micro * accumulation * train.gpus());
+  c.draft.set("algorithm.train_batch", product({micro, accumulation, train.gpus()}));
   set_cluster(c, train);
   write_trainer(c);
   c.draft.set("train.micro_batch", micro);

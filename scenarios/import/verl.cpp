@@ -40,8 +40,8 @@ void write_algorithm(Configuration& c, Program program) {
   if (program == Program::fully_async) {
     // A version of the policy is trained on `trigger` fetches of `require_batches` mini-batches.
     std::int64_t const trigger = c.whole_or("async_training.trigger_parameter_sync_step", 4);
-    batch = mini * c.whole_or("async_training.require_batches", 1);
-    prompts = batch * trigger;
+    batch = product({mini, c.whole_or("async_training.require_batches", 1)});
+    prompts = product({batch, trigger});
     c.draft.set("schedule.async.max_staleness", c.number_or("async_training.staleness_threshold", 0.1));
     c.draft.set("schedule.async.sync_every", std::int64_t{1});
     c.draft.set("schedule.async.parts_per_step", trigger);
@@ -54,7 +54,7 @@ void write_algorithm(Configuration& c, Program program) {
   }
   c.draft.set("algorithm.prompts", prompts);
   c.draft.set("algorithm.group_size", n);
-  c.draft.set("algorithm.train_batch", std::min(batch, prompts) * n);
+  c.draft.set("algorithm.train_batch", product({std::min(batch, prompts), n}));
   if (auto const epochs = c.whole(actor("ppo_epochs")); epochs && *epochs > 1)
     c.draft.set("algorithm.epochs", *epochs);
   bool const loss = c.on(actor("use_kl_loss"));
@@ -134,7 +134,7 @@ void write_megatron(Configuration& c, std::int64_t gpus) {
   c.draft.set("train.parallel.pp", pp);
   if (cp > 1) c.draft.set("train.parallel.cp", cp);
   if (auto const ep = c.whole(m + "expert_model_parallel_size"))
-    set_expert_parallel(c, *ep, gpus, tp * pp * cp);
+    set_expert_parallel(c, *ep, gpus, product({tp, pp, cp}));
   c.use({m + "expert_tensor_parallel_size"});
   if (auto const v = c.whole(m + "virtual_pipeline_model_parallel_size"); v && *v > 1)
     c.draft.set("train.virtual_stages", *v);
