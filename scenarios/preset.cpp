@@ -141,12 +141,4 @@ std::string_view name_of(PresetMode mode) {
   return "";
 }
 
-EngineLimits vllm_limits(Gpu const& gpu) {
-  // The names of the catalog start with the card's: a100-sxm-80gb, a100-pcie-80gb.
-  bool const a100 = gpu.name.rfind("a100", 0) == 0;
-  if (gpu.visible_memory >= GiB(70) && !a100)
-    return {1024, 16384, "vLLM's limits for cards of 70 GiB and more but the A100"};
-  return {256, 8192, "vLLM's limits for cards below 70 GiB and the A100"};
-}
-
 }  // namespace rollcast

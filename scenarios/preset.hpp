@@ -60,12 +60,4 @@ std::vector<PresetDifference> preset_differences(FrameworkKind a, FrameworkKind 
 
 std::string_view name_of(PresetMode mode);
 
-// vLLM's own limits for a card, when used as a library.
-struct EngineLimits {
-  int max_num_seqs = 0;
-  int max_num_batched_tokens = 0;
-  std::string_view source;
-};
-EngineLimits vllm_limits(Gpu const& gpu);
-
 }  // namespace rollcast

@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 
+#include "models/engine_adapter.hpp"
 #include "models/engine_versions.hpp"
 #include "models/rollout_prices.hpp"
 #include "models/stage_layers.hpp"
@@ -132,6 +133,9 @@ void add_rollout(RunState& run) {
     Profile const profile = with_release(pool.profile, job.rollout);
     EngineOverhead const* const overhead = find_overhead(profile.engines, job.rollout.kind);
     rollout.prices = rollout_step_prices(profile, *pool.prices, job.model, job.rollout);
+    auto const& adapter = job.algorithm.adapter;
+    if (adapter && adapter->sync == AdapterSync::adapter)
+      rollout.prices = with_adapter(std::move(rollout.prices), profile, job.model, job.rollout, *adapter);
     rollout.kv_blocks = kv_blocks(job);
     if (overhead != nullptr) rollout.least_prefill_step = least_prefill_step(*overhead, job.model);
   }

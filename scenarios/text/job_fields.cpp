@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "models/engine_defaults.hpp"
+
 namespace rollcast {
 namespace {
 
@@ -234,7 +236,7 @@ void describe(Fields& f, TrainerOptions& t) {
   });
 }
 
-void describe(Fields& f, EngineOptions& e) {
+void describe(Fields& f, EngineOptions& e, Gpu const& gpu) {
   f.choice("engine", e.kind, {EngineKind::vllm, EngineKind::sglang, EngineKind::trtllm, EngineKind::hf},
            "rollout engine; hf: generate() of Transformers, one padded batch at a time");
   f.text("version", e.version, "release of the engine, as in 0.3.1; default: a current one");
@@ -243,6 +245,20 @@ void describe(Fields& f, EngineOptions& e) {
     g.integer("pp", e.parallel.pp, kRanks, "pipeline stages of one engine");
     g.integer("ep", e.parallel.ep, kRanks, "ranks that share the experts");
   });
+  EngineDefaults const own = engine_defaults(e.kind, gpu, e.parallel.tp);
+  std::vector<SourceNote> const notes = {{"max_num_seqs", std::string(own.source)},
+                                         {"max_num_batched_tokens", std::string(own.source)},
+                                         {"gpu_memory_utilization", std::string(own.source)},
+                                         {"async_scheduling", std::string(own.source)},
+                                         {"block_size", std::string(own.source)}};
+  if (!f.listing()) {
+    e.max_num_seqs = own.max_num_seqs;
+    e.max_num_batched_tokens = own.max_num_batched_tokens;
+    e.gpu_memory_utilization = own.gpu_memory_utilization;
+    e.async_scheduling = own.async_scheduling;
+    e.block_size = own.block_size;
+    f.set_from("default", &notes);
+  }
   f.flag("data_parallel_attention", e.data_parallel_attention,
          "attention replicated over the ranks of an engine, each with sequences of its own");
   Speculation speculative = e.speculative.value_or(Speculation{});
@@ -266,10 +282,10 @@ void describe(Fields& f, EngineOptions& e) {
            "share of the GPU's memory that the engine takes");
   f.integer("block_size", e.block_size, {1, 65536, false}, "tokens per KV page");
   f.integer("max_num_seqs", e.max_num_seqs, {1, 1e6, false}, "sequences in one step at most");
-  if (f.listing()) f.rows().back().fallback = "vLLM's for the card";
+  if (f.listing()) f.rows().back().fallback = "the engine's for the card";
   f.integer("max_num_batched_tokens", e.max_num_batched_tokens, {1, 1e8, false},
             "tokens in one step at most");
-  if (f.listing()) f.rows().back().fallback = "vLLM's for the card";
+  if (f.listing()) f.rows().back().fallback = "the engine's for the card";
   f.integer("max_model_len", e.max_model_len, kTokens,
             "longest sequence, prompt and response; 0: what the workload can reach");
   f.flag("chunked_prefill", e.chunked_prefill, "long prompts are computed in pieces between decode steps");
@@ -281,6 +297,7 @@ void describe(Fields& f, EngineOptions& e) {
   f.choice("kv_cache", e.kv_cache, kDTypes, "type of the KV pages");
   f.integer("sleep_level", e.sleep_level, {1, 2, false},
             "colocated: 1 keeps the weights in host memory, 2 drops them");
+  if (!f.listing()) f.set_from("default");  // the notes end here
 }
 
 void describe(Fields& f, FrameworkOptions& o) {

@@ -8,7 +8,8 @@ namespace rollcast {
 
 void describe(Fields& f, Algorithm& a);
 void describe(Fields& f, TrainerOptions& t);
-void describe(Fields& f, EngineOptions& e);
+// gpu: of the engine's pool; limits that the file does not give are the engine's own for it.
+void describe(Fields& f, EngineOptions& e, Gpu const& gpu);
 void describe(Fields& f, FrameworkOptions& o);
 void describe(Fields& f, Scoring& s);
 

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <filesystem>
 
+#include "models/pools.hpp"
 #include "scenarios/preset.hpp"
 #include "scenarios/text/catalog_fields.hpp"
 #include "scenarios/text/hf_config.hpp"
@@ -199,18 +200,10 @@ void read_rollout(Fields& f, Job& job) {
     for (std::string_view key : {"rollout", "schedule", "score"}) f.forbid(key, why);
     return;
   }
-  Gpu const& gpu = job.pools.empty() ? job.cluster.node.gpu : job.pools.back().cluster.node.gpu;
-  EngineLimits const limits = vllm_limits(gpu);
-  std::vector<SourceNote> const notes = {{"max_num_seqs", std::string(limits.source)},
-                                         {"max_num_batched_tokens", std::string(limits.source)}};
   f.group("rollout", "the engine that generates (grpo, ppo)", [&](Fields& g) {
-    if (!g.listing()) {
-      job.rollout.max_num_seqs = limits.max_num_seqs;
-      job.rollout.max_num_batched_tokens = limits.max_num_batched_tokens;
-      g.set_from("default", &notes);
-    }
-    describe(g, job.rollout);
     read_pool(g, "pool", job, job.role_pools.rollout, "the engines' pool; default: the first");
+    std::vector<Pool> const pools = pools_of(job);
+    describe(g, job.rollout, pools[static_cast<std::size_t>(job.role_pools.rollout)].cluster.node.gpu);
   });
   read_schedule(f, job.schedule);
   f.group("score", "who scores the samples by rule, and how long it takes",
