@@ -6,6 +6,7 @@
 #include "models/adapter.hpp"
 #include "models/ledger_lines.hpp"
 #include "models/sharding.hpp"
+#include "models/stage_layers.hpp"
 #include "models/state_bytes.hpp"
 
 namespace rollcast {
@@ -54,6 +55,7 @@ void add_logits(std::vector<LedgerLine>& lines, Part const& p, double tokens, bo
 
 void add_forward(std::vector<LedgerLine>& lines, Part const& p) {
   std::vector<Phase> const phases = forward_phases(p.job, p.role);
+  if (phases.empty()) return;  // a line without phases would always be there
   double const tokens = micro_batch_tokens(p.job, p.job.train.logprob_micro_batch);
   add_line(lines,
            {p.role.role, MemoryCategory::activations, "forward working set",
@@ -133,7 +135,7 @@ void add_gathers(std::vector<LedgerLine>& lines, Part const& p) {
 
 void add_compute_lines(std::vector<LedgerLine>& lines, Job const& job, ModelRole const& r, int stage) {
   Architecture const& a = architecture_of(job, r.role);
-  Stage const s = pipeline_stages(a, job.train.parallel.pp)[static_cast<std::size_t>(stage)];
+  Stage const s = pipeline_ranks(a, job.train)[static_cast<std::size_t>(stage)];
   bool const adapted = r.trained || r.shares_actor_weights;
   bool const value = r.role == Role::critic || r.role == Role::reward;
   Part const p{job, r, a, s, stage, adapted ? job.algorithm.adapter : std::nullopt, s.has_lm_head && !value};

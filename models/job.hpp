@@ -113,8 +113,9 @@ struct TrainerOptions {
   Fp8Scaling fp8_scaling = Fp8Scaling::tensor;
   Recompute recompute = Recompute::none;
   bool sequence_parallel = false;
-  bool distributed_optimizer = false;  // megatron: optimizer states and masters over dp (ZeRO-1)
-  int zero_stage = 0;                  // deepspeed 0-3; fsdp2 is 3
+  bool distributed_optimizer = false;    // megatron: optimizer states and masters over dp (ZeRO-1)
+  int zero_stage = 0;                    // deepspeed 0-3; fsdp2 is 3
+  std::optional<int> critic_zero_stage;  // deepspeed: of critic and reward model; absent: zero_stage
   int shard_ranks = 0;  // ranks that share one copy (FSDP, HSDP, ZeRO); 0: all data-parallel ones
   DType weights = DType::bf16;
   DType gradients = DType::bf16;  // of the accumulation buffer
@@ -201,6 +202,7 @@ struct FrameworkOptions {
   bool reference_on_host = true;   // reference weights live in host memory and are swapped in for `reference`
   bool optimizer_offload = true;   // optimizer states leave the GPU outside update
   bool parameters_offload = true;  // trainer weights leave the GPU during generation
+  bool pinned_copies = true;       // the trainer's states move through page-locked memory
 };
 
 // ---- workload and schedule

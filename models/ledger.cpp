@@ -51,8 +51,10 @@ RankLedger stage_ledger(Job const& job, int stage, ProcessMemory const& process)
   l.capacity = job.cluster.node.gpu.visible_memory;
   for (ModelRole const& r : model_roles(job.algorithm)) {
     if (!runs_here(job, r.role)) continue;
-    add_state_lines(l.lines, job, r, stage);
-    add_compute_lines(l.lines, job, r, stage);
+    Job of_role = job;
+    of_role.train = trainer_of(job, r.role);
+    add_state_lines(l.lines, of_role, r, stage);
+    add_compute_lines(l.lines, of_role, r, stage);
   }
   if (has_rollout(job.algorithm) && runs_here(job, Role::rollout)) add_engine_lines(l.lines, job, process);
   if (holds_models(job)) add_process_lines(l.lines, job, process);

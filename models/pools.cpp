@@ -57,8 +57,16 @@ Job on_pool(Job const& job, int pool) {
   return view;
 }
 
+TrainerOptions trainer_of(Job const& job, Role role) {
+  TrainerOptions t = job.train;
+  bool const critic = role == Role::critic || role == Role::reward;
+  if (critic && t.critic_zero_stage) t.zero_stage = *t.critic_zero_stage;
+  return t;
+}
+
 Job for_role(Job const& job, Role role) {
   Job view = on_pool(job, pool_of(job, role));
+  view.train = trainer_of(job, role);
   view.model = architecture_of(job, role);
   return view;
 }

@@ -20,6 +20,8 @@ bool same_node(Job const& job, int a, int b);
 
 // The job as one pool sees it: cluster is the pool's. Functions that take a job then answer for that pool.
 Job on_pool(Job const& job, int pool);
+// The trainer as a role uses it: critic and reward model may have a ZeRO stage of their own.
+TrainerOptions trainer_of(Job const& job, Role role);
 // The same for the pool of a role, whose model takes the place of the actor's (critic, reward).
 Job for_role(Job const& job, Role role);
 

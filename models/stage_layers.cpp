@@ -33,6 +33,12 @@ std::optional<std::vector<int>> stage_layers(int layers, StageSplit const& split
   return counts;
 }
 
+std::vector<Stage> pipeline_ranks(Architecture const& a, TrainerOptions const& t) {
+  auto const layers = stage_layers(a.layers, {t.parallel.pp, 1, t.first_stage_layers, t.last_stage_layers});
+  if (!layers) throw std::logic_error("no such split of layers over pipeline ranks");
+  return pipeline_stages(a, *layers);
+}
+
 std::vector<Stage> pipeline_stages(Architecture const& a, std::vector<int> const& layers) {
   std::vector<Stage> stages;
   int first = 0;

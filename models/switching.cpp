@@ -8,6 +8,9 @@
 namespace rollcast {
 namespace {
 
+constexpr char const* kEngineWeights = "engine weights";  // vLLM pins them itself
+constexpr double kPageable = 4.5;                         // times the time of a pinned copy
+
 Bytes bytes_of(RankLedger const& rank, Role role, MemoryCategory category) {
   Bytes sum;
   for (LedgerLine const& line : rank.lines) {
@@ -45,11 +48,11 @@ Switching switching(Job const& job, RankLedger const& rank, Phase phase) {
   switch (phase) {
     case Phase::sleep:
       s.fixed = f.sleep_fixed;
-      if (job.rollout.sleep_level == 1) add(s.before, out, engine, "engine weights");
+      if (job.rollout.sleep_level == 1) add(s.before, out, engine, kEngineWeights);
       break;
     case Phase::wake:
       s.fixed = f.wake_fixed;
-      if (job.rollout.sleep_level == 1) add(s.before, in, engine, "engine weights");
+      if (job.rollout.sleep_level == 1) add(s.before, in, engine, kEngineWeights);
       break;
     case Phase::old_logprob:
       if (returns) add(s.before, in, weights, "trainer weights");
@@ -74,15 +77,19 @@ Switching switching(Job const& job, RankLedger const& rank, Phase phase) {
     default:
       break;
   }
+  for (auto* copies : {&s.before, &s.after}) {
+    for (HostCopy& copy : *copies) copy.pinned = f.pinned_copies || copy.what == kEngineWeights;
+  }
   return s;
 }
 
 Seconds shared_copy_time(Profile const& p, Node const& node, HostCopy const& copy) {
-  Seconds const link =
-      copy_time(p, copy.bytes * std::min(node.gpus_per_pcie_switch, node.gpus), copy.direction);
-  if (!(node.host_memory_bandwidth.value > 0)) return link;
-  double const gpus_of_numa = std::ceil(static_cast<double>(node.gpus) / std::max(1, node.numa_nodes));
-  return max(link, copy.bytes * gpus_of_numa / node.host_memory_bandwidth);
+  Seconds time = copy_time(p, copy.bytes * std::min(node.gpus_per_pcie_switch, node.gpus), copy.direction);
+  if (node.host_memory_bandwidth.value > 0) {
+    double const gpus_of_numa = std::ceil(static_cast<double>(node.gpus) / std::max(1, node.numa_nodes));
+    time = max(time, copy.bytes * gpus_of_numa / node.host_memory_bandwidth);
+  }
+  return copy.pinned ? time : time * kPageable;
 }
 
 }  // namespace rollcast

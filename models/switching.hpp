@@ -25,6 +25,7 @@ struct HostCopy {
   Direction direction = Direction::device_to_host;
   Bytes bytes;       // of one rank
   std::string what;  // "trainer weights"
+  bool pinned = true;
 };
 
 struct Switching {
@@ -37,7 +38,9 @@ Switching switching(Job const& job, RankLedger const& rank, Phase phase);
 
 // All GPUs of a node copy at once: those behind one PCIe switch share its host link (bytes x sharers /
 // achieved PCIe rate), those of one NUMA node its memory (bytes x sharers / data-sheet bandwidth, where it is
-// known); the slower one tells.
+// known); the slower one tells. A copy from or to pageable memory goes through a pinned buffer of the driver
+// and takes 4.5 times as long (DeepSpeed commit 7b5b066, pull 5301: pinning made the copies of ZeRO-Offload 4
+// to 5 times as fast on a node of eight GPUs).
 Seconds shared_copy_time(Profile const& p, Node const& node, HostCopy const& copy);
 
 }  // namespace rollcast

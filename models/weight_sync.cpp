@@ -40,17 +40,32 @@ WeightSync payload(Job const& job) {
   return s;
 }
 
+Seconds sharded_gather_time(CollectivePrices& collectives, Job const& job, Bytes weights) {
+  int const ranks = job.train.shard_ranks > 0 ? job.train.shard_ranks : job.cluster.gpus();
+  if (ranks == 1) return Seconds(0);
+  return collectives.at(CollectiveKind::all_gather, placed_group(job.cluster, ranks, 1), weights).total();
+}
+
 Seconds gather_time(CollectivePrices& collectives, Job const& job, Bytes weights) {
+  if (job.train.zero_stage == 3) return sharded_gather_time(collectives, job, weights);
   Parallel const& parallel = job.train.parallel;
+  ParameterCounts const count = count_parameters(job.model);
+  Bytes const experts = weights * (static_cast<double>(count.experts) / static_cast<double>(count.total));
+  Bytes const dense = weights - experts;
   Seconds gather;
   if (parallel.pp > 1) {
     // Pipeline stages are the outermost dimension of the rank order: data-parallel ranks lie between them.
     Group const stages = placed_group(job.cluster, parallel.pp, job.cluster.gpus() / parallel.pp);
-    gather += collectives.at(CollectiveKind::broadcast, stages, weights / parallel.tp).total();
+    Bytes const part = dense / parallel.tp + experts / parallel.ep;
+    gather += collectives.at(CollectiveKind::broadcast, stages, part).total();
   }
   if (parallel.tp > 1) {
     Group const shards = placed_group(job.cluster, parallel.tp, 1);
-    gather += collectives.at(CollectiveKind::all_gather, shards, weights).total();
+    gather += collectives.at(CollectiveKind::all_gather, shards, parallel.ep > 1 ? dense : weights).total();
+  }
+  if (parallel.ep > 1) {
+    Group const owners = placed_group(job.cluster, parallel.ep, parallel.tp * parallel.cp);
+    gather += collectives.at(CollectiveKind::all_gather, owners, experts).total();
   }
   return gather;
 }
@@ -72,7 +87,8 @@ WeightSync broadcast_weight_sync(Profile const& p, CollectivePrices& collectives
   int const receivers = engines.cluster.nodes;
   Group const group = same_node ? Group{std::min(1 + engines.cluster.gpus(), trainer.cluster.node.gpus), 1, 1}
                                 : Group{1 + receivers, 1 + receivers, 1};
-  s.transfer = collectives.at(CollectiveKind::broadcast, group, s.weights).total();
+  Seconds const sent = collectives.at(CollectiveKind::broadcast, group, s.weights).total();
+  s.transfer = max(Seconds(0), sent - s.gather);
   s.copy = memory_time(p, s.weights * 2.0);
   return s;
 }

@@ -79,6 +79,7 @@ void add_teams(RunState& run) {
     PoolState& pool = *run.pools[static_cast<std::size_t>(pool_of(run.job, r.role))];
     Job job = pool.job;
     job.model = architecture_of(run.job, r.role);
+    job.train = trainer_of(run.job, r.role);
     std::vector<Stage> stages = stages_of(job, r.role);
     run.teams.push_back(std::make_unique<Team>(Team{r.role, std::move(job), &pool, std::move(stages), {}}));
   }

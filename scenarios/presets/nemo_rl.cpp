@@ -15,6 +15,9 @@ constexpr std::string_view kPpoLoop =
     "NeMo RL nemo_rl/algorithms/grpo.py order, with the critic's phases of PPO added";
 constexpr std::string_view kAsyncLoop =
     "NeMo RL docs/guides/async-grpo.md: generation on GPUs of its own never sleeps";
+constexpr std::string_view kPageable =
+    "NeMo RL nemo_rl/models/policy/workers: offload_before_refit and prepare_for_training move each state by "
+    ".to(device), without pinning";
 constexpr std::string_view kWorker =
     "NeMo RL nemo_rl/models/policy/workers: use_reference_model, offload_before_refit, "
     "offload_after_refit";
@@ -61,7 +64,8 @@ void add_switching(std::vector<PresetValue>& v, PresetCase const& c) {
   bool const colocated = c.mode == PresetMode::colocated;
   if (colocated) add(v, {kVllmSleep, kVllmWake});
   add(v, {{"framework.driver_per_step", "0.23 s", kDriver},
-          kSyncByHandle,
+          c.trainer == TrainerKind::megatron ? kSyncByExport : kSyncByHandle,
+          {"framework.pinned_copies", "false", kPageable},
           {"framework.optimizer_offload", colocated ? "true" : "false", colocated ? kWorker : kApart},
           {"framework.parameters_offload", colocated ? "true" : "false", colocated ? kWorker : kApart}});
 }

@@ -76,7 +76,7 @@ void add_controller(std::vector<PresetValue>& v, PresetCase const& c) {
   if (c.mode == PresetMode::colocated) {
     add(v, {{"framework.sleep_fixed", "2.1 s", kSwitch},
             {"framework.wake_fixed", "2.5 s", kSwitch},
-            kSyncByHandle});
+            c.trainer == TrainerKind::megatron ? kSyncByExport : kSyncByHandle});
   } else {
     add(v, {{"framework.sync_per_tensor", "0.15 ms", kCheckpointEngine}});
   }

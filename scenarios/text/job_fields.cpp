@@ -215,7 +215,19 @@ void describe(Fields& f, TrainerOptions& t) {
   if (f.listing() || t.kind == TrainerKind::deepspeed) {
     f.integer("zero_stage", t.zero_stage, {0, 3, false},
               "ZeRO stage (deepspeed; fsdp2 cuts everything, as stage 3)");
+    if (f.listing() || f.has("critic_zero_stage")) {
+      int stage = t.zero_stage;
+      f.integer("critic_zero_stage", stage, {0, 3, false},
+                "that of the critic and the reward model (deepspeed); default: zero_stage");
+      if (f.listing())
+        f.rows().back().fallback.clear();
+      else
+        t.critic_zero_stage = stage;
+    } else {
+      f.allow("critic_zero_stage");
+    }
   } else {
+    f.forbid("critic_zero_stage", "a key of deepspeed");
     f.forbid("zero_stage", "a key of deepspeed");
     t.zero_stage = t.kind == TrainerKind::fsdp2 ? 3 : 0;
   }
@@ -314,6 +326,7 @@ void describe(Fields& f, FrameworkOptions& o) {
          "reference weights live in host memory outside their phase");
   f.flag("optimizer_offload", o.optimizer_offload, "optimizer states leave the GPU outside the update");
   f.flag("parameters_offload", o.parameters_offload, "trainer weights leave the GPU during generation");
+  f.flag("pinned_copies", o.pinned_copies, "the trainer's states move through page-locked host memory");
 }
 
 namespace {
