@@ -88,7 +88,7 @@ WeightSync broadcast_weight_sync(Profile const& p, CollectivePrices& collectives
   Group const group = same_node ? Group{std::min(1 + engines.cluster.gpus(), trainer.cluster.node.gpus), 1, 1}
                                 : Group{1 + receivers, 1 + receivers, 1};
   Seconds const sent = collectives.at(CollectiveKind::broadcast, group, s.weights).total();
-  s.transfer = max(Seconds(0), sent - s.gather);
+  s.transfer = max(Seconds(0), sent - s.gather - s.per_tensor);
   s.copy = memory_time(p, s.weights * 2.0);
   return s;
 }

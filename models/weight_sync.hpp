@@ -18,7 +18,8 @@
 // likewise, then trainer rank 0 and all engine ranks form one group and every whole tensor is broadcast in
 // it; a rank keeps its part. There are two buffers, so that one is filled while the other is sent (NeMo-RL
 // nemo_rl/utils/packed_tensor.py; verl's checkpoint engine):
-//   time = max(gather, weight bytes / bandwidth of a broadcast among 1 + engine ranks) + copy + per tensor
+//   time = max(gather + tensors x per-tensor cost, weight bytes / bandwidth of a broadcast among 1 + engine
+//   ranks) + copy
 // A LoRA adapter that is synced alone has the bytes and tensors of its factors.
 #pragma once
 

@@ -50,10 +50,10 @@ inline constexpr PresetValue kSyncByHandle = {
     "verl PR 116, three FSDP to vLLM reshards: 0.05 ms per tensor beside the bytes"};
 
 // A Megatron trainer exports one tensor after another (broadcast over the stages, gathers, names).
-inline constexpr PresetValue kSyncByExport = {"framework.sync_per_tensor", "0.77 ms",
+inline constexpr PresetValue kSyncByExport = {"framework.sync_per_tensor", "0.83 ms",
                                               "verl docs/advance/fully_async.md: Qwen3-30B-A3B from a "
                                               "Megatron trainer, 18,867 tensors in 15.76 s without "
-                                              "the checkpoint engine, of which the bytes take some 1.2 s"};
+                                              "the checkpoint engine; the bytes, some 1.2 s, travel meanwhile"};
 
 // One call to the engines and one broadcast per tensor. TRL PR 5249: Qwen2-0.5B (290 tensors, 1 GB) in 0.6 s,
 // of which the bytes take about 0.04 s: 1.9 ms. open-instruct PR 1535 tells that the same loop over Ray is
