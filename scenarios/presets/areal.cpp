@@ -76,7 +76,7 @@ std::vector<PresetValue> areal_preset(PresetCase const& c) {
             {"train.overlap_parameter_gather", "false", kArguments},
             {"train.kernels", "fused", kMegatronKernels}});
   } else if (c.trainer == TrainerKind::fsdp2) {
-    add(v, {{"train.kernels", "eager", kHfKernels}});
+    add(v, {{"train.kernels", "eager", kHfKernels}, kHfAttention});
   }
   return v;
 }

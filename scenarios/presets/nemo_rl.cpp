@@ -94,7 +94,8 @@ void add_trainer(std::vector<PresetValue>& v, PresetCase const& c) {
   } else if (c.trainer == TrainerKind::fsdp2) {
     add(v, {{"train.gradients", "fp32",
              "NeMo RL nemo_rl/models/dtensor/parallelize.py: MixedPrecisionPolicy with reduce_dtype float32"},
-            {"train.kernels", "eager", kHfKernels}});
+            {"train.kernels", "eager", kHfKernels},
+            kHfAttention});
   }
 }
 

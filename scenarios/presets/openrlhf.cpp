@@ -142,7 +142,8 @@ std::vector<PresetValue> openrlhf_preset(PresetCase const& c) {
             kDeepspeedBucket,
             {"train.fused_cross_entropy", "false",
              "OpenRLHF openrlhf/models/actor.py: logits are cast to float32 before the log-probabilities"},
-            {"train.kernels", "eager", kHfKernels}});
+            {"train.kernels", "eager", kHfKernels},
+            kHfAttention});
   }
   if (online) add_rollout(v, c);
   return v;

@@ -50,16 +50,22 @@ inline constexpr PresetValue kSyncByHandle = {
     "verl PR 116, three FSDP to vLLM reshards: 0.05 ms per tensor beside the bytes"};
 
 // A Megatron trainer exports one tensor after another (broadcast over the stages, gathers, names).
-inline constexpr PresetValue kSyncByExport = {"framework.sync_per_tensor", "0.83 ms",
-                                              "verl docs/advance/fully_async.md: Qwen3-30B-A3B from a "
-                                              "Megatron trainer, 18,867 tensors in 15.76 s without "
-                                              "the checkpoint engine; the bytes, some 1.2 s, travel meanwhile"};
+inline constexpr PresetValue kSyncByExport = {
+    "framework.sync_per_tensor", "0.83 ms",
+    "verl docs/advance/fully_async.md: Qwen3-30B-A3B from a "
+    "Megatron trainer, 18,867 tensors in 15.76 s without "
+    "the checkpoint engine; the bytes, some 1.2 s, travel meanwhile"};
 
 // One call to the engines and one broadcast per tensor. TRL PR 5249: Qwen2-0.5B (290 tensors, 1 GB) in 0.6 s,
 // of which the bytes take about 0.04 s: 1.9 ms. open-instruct PR 1535 tells that the same loop over Ray is
 // bound by its calls as well.
 inline constexpr std::string_view kSyncByCall =
     "TRL PR 5249: 0.6 s for the 290 tensors of Qwen2-0.5B, one request and one broadcast each";
+
+inline constexpr PresetValue kHfAttention = {"train.flash_attention_2", "true",
+                                             "Hugging Face models run attention by flash_attn 2, or by "
+                                             "PyTorch's scaled_dot_product_attention, whose flash "
+                                             "backend is FlashAttention-2"};
 
 // DeepSpeed config.py: DeepSpeedZeroConfig.reduce_bucket_size 5e8 elements; engine.py get_data_types:
 // gradients have the model's type where ZeRO runs and grad_accum_dtype is not given.

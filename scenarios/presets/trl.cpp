@@ -65,7 +65,8 @@ std::vector<PresetValue> trl_preset(PresetCase const& c) {
           {"train.fused_cross_entropy", c.algorithm == sft ? "true" : "false",
            c.algorithm == sft ? std::string_view("TRL trl/trainer/sft_config.py: loss_type chunked_nll")
                               : std::string_view("TRL selective_log_softmax over whole logits")},
-          {"train.kernels", "eager", "TRL trl/trainer/base_config.py: use_liger_kernel false"}});
+          {"train.kernels", "eager", "TRL trl/trainer/base_config.py: use_liger_kernel false"},
+          kHfAttention});
   if (c.trainer == TrainerKind::deepspeed) {
     add(v, {{"train.zero_stage", "3", kAccelerate},
             {"train.gradients", "bf16", kDeepspeedGradients},

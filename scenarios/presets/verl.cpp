@@ -124,7 +124,8 @@ void add_trainer(std::vector<PresetValue>& v, PresetCase const& c) {
     if (!sft)
       add(v, {{"train.fused_cross_entropy", "true",
                "verl verl/utils/torch_functional.py: logprobs by flash-attn's Triton cross entropy"}});
-    add(v, {{"train.kernels", "eager",
+    add(v, {kHfAttention,
+            {"train.kernels", "eager",
              "verl verl/trainer/config/model/hf_model.yaml: use_liger and use_fused_kernels false; "
              "torch.compile "
              "covers the entropy only"}});

@@ -9,20 +9,20 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-struct Parsed {
+struct ShellRun {
   Document document;
   Script script;
 };
 
-Parsed read(std::string const& text, std::vector<std::pair<std::string, std::string>> defines = {}) {
-  Parsed r{parse_lines(text, "run.sh"), {}};
+ShellRun read(std::string const& text, std::vector<std::pair<std::string, std::string>> defines = {}) {
+  ShellRun r{parse_lines(text, "run.sh"), {}};
   r.script = read_script(r.document, {"", std::move(defines)});
   return r;
 }
 
 // The words of the last command.
 std::vector<std::string> words(std::string const& text) {
-  Parsed const r = read(text);
+  ShellRun const r = read(text);
   EXPECT_TRUE(r.document.problems.empty()) << format(r.document.problems);
   std::vector<std::string> out;
   if (r.script.commands.empty()) return out;
@@ -60,7 +60,7 @@ TEST(Shell, ComputesWholeNumbers) {
 }
 
 TEST(Shell, RemembersWhatNothingSets) {
-  Parsed const r = read("run $HOME/x $(date) $((1 / 0)) $1 $@");
+  ShellRun const r = read("run $HOME/x $(date) $((1 / 0)) $1 $@");
   ASSERT_EQ(r.script.commands.size(), 1U);
   auto const& w = r.script.commands[0].words;
   ASSERT_EQ(w.size(), 4U);  // positional arguments are empty
@@ -72,19 +72,19 @@ TEST(Shell, RemembersWhatNothingSets) {
 }
 
 TEST(Shell, TakesVariablesOfTheEnvironment) {
-  Parsed const r = read("N=${N:-1}\nrun $N", {{"N", "4"}});
+  ShellRun const r = read("N=${N:-1}\nrun $N", {{"N", "4"}});
   EXPECT_EQ(r.script.commands.back().words[1].text, "4");
 }
 
 TEST(Shell, KnowsArrays) {
   EXPECT_THAT(words("A=(\n  --x 1  # one\n  --y \"2 3\"\n)\nA+=(--z)\nrun ${A[@]} \"${A[@]}\""),
               ElementsAre("run", "--x", "1", "--y", "2", "3", "--z", "--x", "1", "--y", "2 3", "--z"));
-  Parsed const r = read("run --a ${B[@]} --c 1");
+  ShellRun const r = read("run --a ${B[@]} --c 1");
   EXPECT_EQ(r.script.commands[0].words[2].unset, "B[@]");
 }
 
 TEST(Shell, ShowsWordsWhereTheyAreWritten) {
-  Parsed const r = read("A=(\n  --x 1\n)\nrun ${A[@]}\n  two   three");
+  ShellRun const r = read("A=(\n  --x 1\n)\nrun ${A[@]}\n  two   three");
   auto const& w = r.script.commands[0].words;
   EXPECT_EQ(w[1].mark.line, 2);
   EXPECT_EQ(w[1].mark.column, 3);
@@ -105,7 +105,7 @@ TEST(Shell, TakesTheBranchThatATestTells) {
 }
 
 TEST(Shell, SaysWhereItGuesses) {
-  Parsed const r =
+  ShellRun const r =
       read("if [ \"$GPUS\" = 8 ]; then\n A=1\nelse\n A=2\nfi\nfor x in p q; do\n run $x $A\ndone");
   EXPECT_EQ(r.script.commands.back().words[1].text, "p");
   EXPECT_EQ(r.script.commands.back().words[2].text, "1");
@@ -122,7 +122,7 @@ TEST(Shell, ReadsAHeredocIntoAVariable) {
 }
 
 TEST(Shell, KeepsTheEnvironmentOfACommand) {
-  Parsed const r = read("CUDA_VISIBLE_DEVICES=0,1 X=2 run a");
+  ShellRun const r = read("CUDA_VISIBLE_DEVICES=0,1 X=2 run a");
   ASSERT_EQ(r.script.commands.size(), 1U);
   ASSERT_EQ(r.script.commands[0].environment.size(), 2U);
   EXPECT_EQ(r.script.commands[0].environment[0].text, "CUDA_VISIBLE_DEVICES=0,1");
@@ -132,7 +132,7 @@ TEST(Shell, TellsWhatIsNotClosed) {
   for (auto const& [text, line, column] :
        {std::tuple{"run\n  'a b", 2, 3}, std::tuple{"run \"a", 1, 5}, std::tuple{"A=(a\nb", 1, 1},
         std::tuple{"run ${A", 1, 5}, std::tuple{"run $(a", 1, 5}}) {
-    Parsed const r = read(text);
+    ShellRun const r = read(text);
     ASSERT_EQ(r.document.problems.size(), 1U) << text;
     EXPECT_EQ(r.document.problems[0].line, line) << text;
     EXPECT_EQ(r.document.problems[0].column, column) << text;
@@ -145,7 +145,7 @@ TEST(Shell, StopsWhereAVariableGrowsWithoutEnd) {
   for (int i = 0; i < 60; ++i) text += "A=\"$A$A\"\n";
   for (int i = 0; i < 40; ++i)
     text += "B" + std::to_string(i + 1) + "='B" + std::to_string(i) + "+B" + std::to_string(i) + "'\n";
-  Parsed const r = read(text + "run $A $((B40))");
+  ShellRun const r = read(text + "run $A $((B40))");
   EXPECT_LE(r.script.commands.back().words[1].text.size(), 65536U);
   EXPECT_EQ(r.script.commands.back().words[2].unset, "$((...))");
 }
