@@ -47,6 +47,9 @@ void RolloutLoop::start(std::vector<std::pair<std::int64_t, std::vector<Sample>>
       requests.back().generated = s.generated;
       if (!live_.emplace(s.id, std::move(live)).second) throw std::logic_error("a sample is started twice");
     }
+    if (missing_.at(number) > 0) continue;
+    missing_.erase(number);
+    finished_.push_back({number, at});
   }
   std::vector<int> const engines = fleet_.submit(requests, at);
   for (std::size_t i = 0; i < requests.size(); ++i) live_.at(requests[i].id).life.engine = engines[i];
@@ -127,11 +130,11 @@ std::vector<SampleLife> RolloutLoop::abandon() {
   }
   std::vector<SampleLife> all;
   for (auto& [id, l] : live_) all.push_back(l.life);
-  for (auto& [group, samples] : done_) {
-    if (missing_.contains(group)) all.insert(all.end(), samples.begin(), samples.end());
-  }
+  for (auto const& [group, samples] : done_) all.insert(all.end(), samples.begin(), samples.end());
   live_.clear();
+  done_.clear();
   missing_.clear();
+  finished_.clear();
   std::sort(all.begin(), all.end(), [](SampleLife const& a, SampleLife const& b) {
     return std::pair(a.group, a.sample.id) < std::pair(b.group, b.sample.id);
   });

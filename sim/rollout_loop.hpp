@@ -52,9 +52,9 @@ class RolloutLoop {
   RolloutFleet const& fleet() const { return fleet_; }
   // Samples of a group that is finished, once, by id.
   std::vector<SampleLife> take(std::int64_t group);
-  // Ends all that is under way at its engine's next boundary: the samples of unfinished groups by group and
-  // id, with the tokens they have (finished siblings too). Groups that finish in that very step are among
-  // them.
+  // Ends all that is under way at its engine's next boundary: the samples of all groups that were not taken,
+  // by group and id, with the tokens they have; also of groups that are finished, or finish in that very
+  // step.
   std::vector<SampleLife> abandon();
 
  private:

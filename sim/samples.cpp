@@ -75,15 +75,4 @@ std::vector<Turn> turns_of(Job const& job, std::uint64_t seed, Sample const& s) 
   return turns_of_sample(model, s.prompt_tokens, s.response_tokens, key);
 }
 
-std::vector<std::vector<Sample>> shard(std::vector<Sample> const& samples, int parts) {
-  std::vector<std::vector<Sample>> shards(static_cast<std::size_t>(parts));
-  std::size_t const n = samples.size();
-  std::size_t const p = shards.size();
-  for (std::size_t i = 0; i < p; ++i) {
-    shards[i].assign(samples.begin() + static_cast<std::ptrdiff_t>(n * i / p),
-                     samples.begin() + static_cast<std::ptrdiff_t>(n * (i + 1) / p));
-  }
-  return shards;
-}
-
 }  // namespace rollcast

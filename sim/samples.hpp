@@ -1,4 +1,4 @@
-// The samples of a step: their lengths, and shares of them.
+// The samples of a step and their lengths.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +33,5 @@ std::vector<Turn> turns_of(Job const& job, std::uint64_t seed, Sample const& s);
 
 // The scenario checks have solved it; a fixed time where no spread was given.
 TimeDistribution distribution_of(ServiceTime const& t, Seconds cut);
-
-// Contiguous shards, as a single controller splits a batch: sizes differ by at most one.
-std::vector<std::vector<Sample>> shard(std::vector<Sample> const& samples, int parts);
 
 }  // namespace rollcast

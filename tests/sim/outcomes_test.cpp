@@ -29,6 +29,7 @@ Scenario small_scenario() {
                    .group_size = 8,
                    .train_batch = 64,
                    .kl_reference = true,
+                   .dynamic_sampling = {},
                    .adapter = {}};
   job.workload.prompt_tokens = {FixedLength{100}, 0, 100};
   job.workload.response_tokens = {LogNormalLength{5.5, 0.7, 1500}, 0, 1500};
@@ -74,8 +75,12 @@ TEST(Outcomes, ReferenceIsOptional) {
 TEST(Outcomes, GenerationTakesWhatTheEnginesPricesSay) {
   Scenario s = small_scenario();
   s.job.framework.order = {Phase::generate};
-  s.job.algorithm = {
-      .kind = AlgorithmKind::grpo, .prompts = 8, .group_size = 1, .train_batch = 8, .adapter = {}};
+  s.job.algorithm = {.kind = AlgorithmKind::grpo,
+                     .prompts = 8,
+                     .group_size = 1,
+                     .train_batch = 8,
+                     .dynamic_sampling = {},
+                     .adapter = {}};
   s.job.workload.response_tokens = {FixedLength{10}, 0, 10};
   StepPrices const p = rollout_step_prices(round_profile(), s.job.model, s.job.rollout, s.job.cluster);
   double expected = (p.fixed + p.per_sequence).value + p.dense.at(100) +

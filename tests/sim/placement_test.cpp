@@ -19,7 +19,7 @@ Job job_on(int nodes, int gpus_per_node, Parallel train, Parallel rollout) {
 // 16 ranks, pp 2, tp 1: 8 replicas; stage 0 of replica r is rank r, stage 1 is rank 8 + r. Engines of one
 // rank each: no two ranks share stage, replica and engine.
 TEST(Placement, PipelineStagesAreOutermost) {
-  Placement const p = colocated_placement(job_on(2, 8, {.pp = 2}, {}));
+  Placement const p = place(job_on(2, 8, {.pp = 2}, {}));
   ASSERT_EQ(p.classes.size(), 16u);
   for (int r = 0; r < 8; ++r) {
     auto const& stages = p.classes_of_stage[static_cast<std::size_t>(r)];
@@ -32,7 +32,7 @@ TEST(Placement, PipelineStagesAreOutermost) {
 // 16 ranks, tp 4, engines of 4: ranks 0-3 are one replica's only stage and one engine, so four classes of
 // four ranks.
 TEST(Placement, RanksWithTheSameProgramShareAClass) {
-  Placement const p = colocated_placement(job_on(2, 8, {.tp = 4}, {.tp = 4}));
+  Placement const p = place(job_on(2, 8, {.tp = 4}, {.tp = 4}));
   ASSERT_EQ(p.classes.size(), 4u);
   EXPECT_EQ(p.classes[1].ranks, (std::vector<int>{4, 5, 6, 7}));
   EXPECT_EQ(p.classes[1].name, "ranks 4-7");
@@ -40,7 +40,7 @@ TEST(Placement, RanksWithTheSameProgramShareAClass) {
 
 // tp 4 in training, engines of 2: each replica's ranks split into two classes, one per engine.
 TEST(Placement, EnginesSplitClasses) {
-  Placement const p = colocated_placement(job_on(1, 8, {.tp = 4}, {.tp = 2}));
+  Placement const p = place(job_on(1, 8, {.tp = 4}, {.tp = 2}));
   ASSERT_EQ(p.classes.size(), 4u);
   EXPECT_EQ(p.classes_of_stage[0][0].size(), 2u);
   EXPECT_EQ(p.classes_of_engine.size(), 4u);
@@ -53,7 +53,7 @@ TEST(Placement, EveryRankIsInExactlyOneClass) {
       Job const job = job_on(4, 8, train, {.tp = engine});
       std::set<int> seen;
       std::size_t count = 0;
-      for (RankClassInfo const& c : colocated_placement(job).classes) {
+      for (RankClassInfo const& c : place(job).classes) {
         seen.insert(c.ranks.begin(), c.ranks.end());
         count += c.ranks.size();
       }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "sim/sample_shards.hpp"
+
 namespace rollcast {
 namespace {
 
@@ -37,21 +39,33 @@ TEST(Samples, MorePromptsDoNotReshuffle) {
   for (std::size_t i = 0; i < few.size(); ++i) EXPECT_EQ(few[i].response_tokens, many[i].response_tokens);
 }
 
-TEST(Samples, ShardsAreContiguousAndWithinOne) {
-  auto const samples = samples_of_step(grpo(5, 2), 1, 0);
-  auto const shards = shard(samples, 4);  // 10 over 4: 2, 3, 2, 3
-  std::int64_t next = 0;
-  for (auto const& s : shards) {
-    EXPECT_GE(s.size(), 2u);
-    EXPECT_LE(s.size(), 3u);
-    for (Sample const& sample : s) EXPECT_EQ(sample.id, next++);
+// 8 replicas of one GPU each.
+class Replicas : public testing::Test {
+ protected:
+  Team team(Job job) {
+    job.cluster.nodes = 1;
+    job.cluster.node.gpus = 8;
+    pool_.placement = place(job);
+    return {Role::actor, std::move(job), &pool_, {}, {}};
   }
-  EXPECT_EQ(next, 10);
-}
 
-TEST(Samples, TrainingShardsLoseNothingAndBalanceTokens) {
-  auto const samples = samples_of_step(grpo(16, 32), 3, 0);
-  auto const shards = shard_for_training(samples, 8, true);
+ private:
+  Profile profile_;
+  PoolState pool_{.index = 0,
+                  .job = {},
+                  .profile = profile_,
+                  .prices = {},
+                  .placement = {},
+                  .ledgers = {},
+                  .ledger_of_class = {}};
+};
+
+TEST_F(Replicas, ShareABatchWithoutLossAndBalanceItsTokens) {
+  Job job = grpo(16, 32);
+  job.train.balance = Balance::sorted;
+  auto const samples = samples_of_step(job, 3, 0);
+  auto const shards = forward_shards(team(job), samples);
+  ASSERT_EQ(shards.size(), 8u);
   std::vector<std::int64_t> ids;
   std::vector<std::int64_t> sums;
   for (auto const& s : shards) {
@@ -64,6 +78,30 @@ TEST(Samples, TrainingShardsLoseNothingAndBalanceTokens) {
   // Dealt back and forth in falling order, two shards differ by at most the longest sequence.
   auto const [least, most] = std::minmax_element(sums.begin(), sums.end());
   EXPECT_LE(*most - *least, 2100);
+}
+
+// 48 samples in batches of 20: three optimizer steps of 20, 20 and 8 samples, each epoch anew.
+TEST_F(Replicas, TrainOnEverySampleOnceAnEpoch) {
+  for (Balance const balance : {Balance::none, Balance::sorted, Balance::karmarkar_karp}) {
+    Job job = grpo(6, 8);
+    job.algorithm.train_batch = 20;
+    job.algorithm.epochs = 2;
+    job.train.balance = balance;
+    auto const samples = samples_of_step(job, 3, 0);
+    auto const steps = optimizer_steps(team(job), samples);
+    ASSERT_EQ(steps.size(), 6u);
+    std::int64_t sum = 0;
+    std::size_t count = 0;
+    for (RankLengths const& ranks : steps) {
+      ASSERT_EQ(ranks.size(), 8u);
+      for (auto const& lengths : ranks) {
+        sum = std::accumulate(lengths.begin(), lengths.end(), sum);
+        count += lengths.size();
+      }
+    }
+    EXPECT_EQ(count, 2u * 48);
+    EXPECT_EQ(sum, 2 * tokens(samples));
+  }
 }
 
 }  // namespace

@@ -28,7 +28,12 @@ Scenario small_grpo() {
   job.framework.order = {generate,  score,        sleep,       advantage, old_logprob,
                          reference, update_actor, weight_sync, wake};
   job.framework.sleep_fixed = job.framework.driver_per_step = Seconds(0.25);
-  job.algorithm = {.prompts = 16, .group_size = 8, .train_batch = 64, .kl_reference = true, .adapter = {}};
+  job.algorithm = {.prompts = 16,
+                   .group_size = 8,
+                   .train_batch = 64,
+                   .kl_reference = true,
+                   .dynamic_sampling = {},
+                   .adapter = {}};
   job.workload.prompt_tokens = {FixedLength{kPrompt}, 0, 0};
   job.workload.response_tokens = {FixedLength{kResponse}, 0, 0};
   job.train.packing = job.train.equal_packs = true;
