@@ -65,6 +65,10 @@ void set_lengths(Configuration& c, LengthLimits limits);
 void set_adapter(Configuration& c, std::int64_t rank, std::vector<std::string> const& targets, bool four_bit,
                  std::string_view sync);
 
+// Takes out of the draft what the language has no meaning for beside the rest (assumed): dynamic sampling and
+// oversampling of an asynchronous run, unfinished samples where nothing is unfinished.
+void drop_contradictions(Configuration& c);
+
 // score.environment of a tool-using run, with what is not known assumed.
 void set_environment(Configuration& c, std::int64_t turns, std::int64_t observation_tokens);
 

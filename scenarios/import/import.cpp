@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "models/catalog/catalog.hpp"
+#include "scenarios/import/blocks.hpp"
 #include "scenarios/import/configuration.hpp"
 #include "scenarios/import/expansion.hpp"
 #include "scenarios/import/importers.hpp"
@@ -84,6 +85,7 @@ std::string comment(std::string const& title, std::vector<std::string> const& li
 }
 
 ImportedScenario finish(Configuration& c) {
+  drop_contradictions(c);
   ImportedScenario result;
   std::vector<Problem> problems = c.document.problems;
   problems.insert(problems.end(), c.problems.begin(), c.problems.end());
@@ -108,8 +110,9 @@ ImportedScenario finish(Configuration& c) {
   result.text += comment("Assumed:", result.assumed);
   result.text += comment("Not used:", result.unused);
   result.text += without_secrets(c.draft.text());
-  result.doubts =
-      read_scenario_text(result.text, std::filesystem::path(name).stem().string() + ".yaml", {}).problems;
+  ScenarioResult const read =
+      read_scenario_text(result.text, std::filesystem::path(name).stem().string() + ".yaml", {});
+  result.doubts = read.scenario ? check_simulated(*read.scenario) : read.problems;
   return result;
 }
 

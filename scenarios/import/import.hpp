@@ -26,8 +26,7 @@ struct ImportedScenario {
   std::vector<std::string> assumed;  // "cluster.node: hgx-h100; no configuration names the machines"
   std::vector<std::string> unused;   // "trainer.logger (run.sh:34)"
   std::vector<Problem> problems;
-  std::vector<Problem>
-      doubts;  // what read_scenario_text finds in the text: to be changed by hand before a run
+  std::vector<Problem> doubts;  // of reading and of simulating the text: to be changed by hand before a run
 };
 
 // Frameworks whose configurations are read: verl, openrlhf, trl, slime, nemo-rl.

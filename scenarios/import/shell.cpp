@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "scenarios/import/expansion.hpp"
+#include "scenarios/import/shell_branches.hpp"
 #include "scenarios/import/shell_condition.hpp"
 
 namespace rollcast {
@@ -24,13 +25,6 @@ struct Assignment {
 struct Heredoc {
   std::string delimiter;
   bool strip_tabs = false;
-};
-
-// One if: whether its branch is taken now, and whether one was.
-struct Branch {
-  bool condition = false;  // its condition is being read
-  bool taken = false;
-  bool done = false;
 };
 
 class Shell {
@@ -55,11 +49,6 @@ class Shell {
     auto const line = static_cast<int>(it - starts_.begin());
     return {source_, line,
             line > 0 ? static_cast<int>(at - starts_[static_cast<std::size_t>(line - 1)]) + 1 : 1};
-  }
-
-  bool active() const {
-    return std::all_of(branches_.begin(), branches_.end(),
-                       [](Branch const& b) { return b.condition ? !b.done : b.taken; });
   }
 
   void fail(std::size_t at, std::string const& what) {
@@ -263,50 +252,15 @@ class Shell {
   // if, then, else and their kin at the front of a command.
   void control() {
     while (!words_.empty()) {
-      std::string const w = words_.front().text;
-      if (w == "if") {
-        branches_.push_back({true, false, false});
-        condition_ = std::nullopt;
-        first_of_condition_ = true;
-      } else if (w == "elif") {
-        if (!branches_.empty()) {
-          Branch& b = branches_.back();
-          b.done = b.done || b.taken;
-          b.taken = false;
-          b.condition = true;
-          condition_ = std::nullopt;
-          first_of_condition_ = true;
-        }
-      } else if (w == "then") {
-        settle(words_.front().mark);
-      } else if (w == "else") {
-        if (!branches_.empty()) {
-          Branch& b = branches_.back();
-          b.taken = !b.done && !b.taken;
-          b.done = true;
-        }
-      } else if (w == "fi") {
-        if (!branches_.empty()) branches_.pop_back();
-      } else if (!is_keyword(w)) {
-        return;
+      Word const& w = words_.front();
+      if (!branches_.keyword(w.text) && !is_keyword(w.text)) return;
+      if (w.text == "!") negated_ = !negated_;
+      if (branches_.guessed()) {
+        out_.remarks.push_back(fmt::format(
+            "line {}: a condition that cannot be known; its first branch is read", std::max(1, w.mark.line)));
       }
       words_.erase(words_.begin());
     }
-  }
-
-  void settle(Mark mark) {
-    if (branches_.empty() || !branches_.back().condition) return;
-    Branch& b = branches_.back();
-    b.condition = false;
-    if (b.done) {
-      b.taken = false;
-      return;
-    }
-    if (!condition_) {
-      out_.remarks.push_back(fmt::format(
-          "line {}: a condition that cannot be known; its first branch is read", std::max(1, mark.line)));
-    }
-    b.taken = condition_.value_or(true);
   }
 
   void end_command(std::string const& op) {
@@ -316,10 +270,9 @@ class Shell {
     bool const something = !words_.empty() || !assignments_.empty();
     std::optional<bool> result = previous_;
     if (something && !skipped) result = execute();
-    if (something && !branches_.empty() && branches_.back().condition) {
-      condition_ = first_of_condition_ || skipped ? result : combined(result);
-      first_of_condition_ = false;
-    }
+    if (negated_ && !skipped && result) result = !*result;
+    negated_ = false;
+    if (something) branches_.result(result, previous_, previous_op_, skipped);
     if (something || op != "\n") {
       previous_ = result;
       previous_op_ = op;
@@ -329,15 +282,8 @@ class Shell {
     heredoc_words_.clear();
   }
 
-  // The condition so far and one more test, by the operator between them.
-  std::optional<bool> combined(std::optional<bool> b) const {
-    if (previous_op_ == "&&" && b != std::optional(false)) return previous_ ? b : std::nullopt;
-    if (previous_op_ == "||" && b != std::optional(true)) return previous_ ? b : std::nullopt;
-    return b;
-  }
-
   std::optional<bool> execute() {
-    if (!active()) return std::nullopt;
+    if (!branches_.active()) return std::nullopt;
     bool const declared = !words_.empty() && declares(words_.front().text);
     if (words_.empty() || (declared && words_.front().text != "env")) {
       for (Assignment& a : assignments_) assign(a);
@@ -425,9 +371,8 @@ class Shell {
   std::vector<Assignment> assignments_;
   std::vector<Heredoc> heredocs_;
   std::vector<Word> heredoc_words_;
-  std::vector<Branch> branches_;
-  std::optional<bool> condition_;
-  bool first_of_condition_ = false;
+  Branches branches_;
+  bool negated_ = false;  // '!' before a command
   std::optional<bool> previous_;
   std::string previous_op_;
 };

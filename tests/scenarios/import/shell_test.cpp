@@ -114,6 +114,22 @@ TEST(Shell, SaysWhereItGuesses) {
   EXPECT_THAT(r.script.remarks[1], HasSubstr("line 6: a loop"));
 }
 
+TEST(Shell, JoinsTestsByAndAndOr) {
+  auto const taken = [](std::string const& condition) {
+    return words("A=1\nif " + condition + "; then R=yes; else R=no; fi\nrun $R")[1];
+  };
+  EXPECT_EQ(taken("[ $A = 1 ] && [ $A = 1 ]"), "yes");
+  EXPECT_EQ(taken("[ $A = 1 ] && [ $A = 2 ]"), "no");
+  EXPECT_EQ(taken("[ $A = 2 ] && [ $A = 1 ]"), "no");
+  EXPECT_EQ(taken("[ $A = 2 ] || [ $A = 1 ]"), "yes");
+  EXPECT_EQ(taken("[ $A = 2 ] || [ $A = 3 ]"), "no");
+  EXPECT_EQ(taken("! [ -z \"$A\" ]"), "yes");
+  EXPECT_EQ(taken("[ ! -z \"$A\" ]"), "yes");
+  EXPECT_EQ(taken("[ \"$X\" = 1 ] && [ $A = 2 ]"), "no");
+  // A branch that is not read says nothing of what it cannot know.
+  EXPECT_TRUE(read("if [ 1 = 2 ]; then if [ \"$X\" = 1 ]; then a; fi; fi").script.remarks.empty());
+}
+
 TEST(Shell, ReadsAHeredocIntoAVariable) {
   EXPECT_THAT(words("read -r -d '' C <<EOF\nmod.train \\\n  --a 1 \\\n  --b it's\nEOF\npython -m $C --c"),
               ElementsAre("python", "-m", "mod.train", "--a", "1", "--b", "its", "--c"));

@@ -66,11 +66,22 @@ TEST(ImportSlime, LongerIntervalsOversamplingAndDrafts) {
   EXPECT_EQ(j.schedule.kind, ScheduleKind::async);
   EXPECT_EQ(j.schedule.async.queue, QueueRule::slime);
   EXPECT_EQ(j.schedule.async.sync_every, 3);
-  ASSERT_TRUE(j.algorithm.dynamic_sampling);
-  EXPECT_DOUBLE_EQ(j.algorithm.dynamic_sampling->oversampling, 2);
-  EXPECT_TRUE(j.rollout.partial_rollout);
+  EXPECT_FALSE(j.algorithm.dynamic_sampling);  // an asynchronous run has no rounds
+  EXPECT_TRUE(j.schedule.async.partial_rollout);
   ASSERT_TRUE(j.rollout.speculative);
   EXPECT_EQ(j.rollout.speculative->draft_tokens, 3);
+}
+
+TEST(ImportSlime, OversamplingInRounds) {
+  std::string const least = "train.py --actor-num-gpus-per-node 8 --colocate ";
+  Job j = job_of(
+      command(least + "--over-sampling-batch-size 64 --dynamic-sampling-filter-path a.b --partial-rollout"));
+  ASSERT_TRUE(j.algorithm.dynamic_sampling);
+  EXPECT_DOUBLE_EQ(j.algorithm.dynamic_sampling->oversampling, 2);  // 64 / 32
+  EXPECT_FALSE(j.rollout.partial_rollout);
+  j = job_of(command(least + "--over-sampling-batch-size 48 --partial-rollout"));
+  EXPECT_DOUBLE_EQ(j.rollout.oversampling, 1.5);
+  EXPECT_TRUE(j.rollout.partial_rollout);
 }
 
 TEST(ImportSlime, TellsWhatIsMissing) {
