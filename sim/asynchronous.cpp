@@ -94,6 +94,7 @@ class AsyncRollout {
     catch_up();
     admission_.update();
     updates_.push_back(run_.engine.now());
+    recorded_ = run_.engine.now();
     loop_.resume(!run_.job.schedule.async.in_flight_updates);
     fill();
   }
@@ -120,7 +121,10 @@ class AsyncRollout {
                       recorded_ + busy, now);
       }
       preemptions_ += c.preemptions - before.preemptions;
+      // An engine stands at its next change: of a stretch that is under way the rest is for the next call.
+      Seconds const counted = before.busy + busy;
       before = c;
+      before.busy = counted;
     }
     recorder.window(rollout.pool->index, recorded_, now);
     recorded_ = now;
@@ -209,12 +213,13 @@ void run_asynchronous(RunState& run) {
     }
     if (rollout.admission().update_is_due()) {
       rollout.stop();
+      rollout.record(step);
       if (!run_phase(run, batch, Phase::weight_sync)) return;
       rollout.go_on();
     } else {
       rollout.catch_up();
+      rollout.record(step);
     }
-    rollout.record(step);
     batch.preemptions = rollout.take_preemptions();
     record_step(run, batch, start);
   }

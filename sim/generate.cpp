@@ -116,10 +116,12 @@ class Collected {
     }
   }
 
-  // In order of prompt, ids anew.
+  // The step's groups in order of prompt, ids anew. What a round brought beyond them is dropped, as by verl
+  // (recipe/dapo/dapo_ray_trainer.py aligns the batch).
   void hand_over(Batch& batch) {
     std::sort(groups_.begin(), groups_.end(),
               [](auto const& a, auto const& b) { return a.front().sample.id < b.front().sample.id; });
+    groups_.resize(std::min(groups_.size(), static_cast<std::size_t>(p_.run.job.algorithm.prompts)));
     batch.samples.clear();
     batch.engine_of.clear();
     batch.finished.clear();

@@ -36,6 +36,7 @@ void RolloutLoop::start(std::vector<std::pair<std::int64_t, std::vector<Sample>>
   std::vector<Request> requests;
   for (auto const& [number, samples] : groups) {
     missing_[number] = static_cast<int>(samples.size());
+    done_[number].reserve(samples.size());
     for (Sample const& s : samples) {
       if (s.generated >= s.response_tokens) {
         done_[number].push_back({.sample = s, .group = number, .generated = s.generated, .finished = at});
@@ -71,7 +72,8 @@ Seconds RolloutLoop::scored_by(std::int64_t id, Seconds at) {
 }
 
 void RolloutLoop::end(FleetCompletion const& c) {
-  Live& l = live_.at(c.completion.id);
+  auto const sample = live_.find(c.completion.id);
+  Live& l = sample->second;
   if (l.life.first_token < Seconds(0)) l.life.first_token = c.completion.first_token;
   l.life.generated += l.turns[l.turn].generate_tokens;
   if (l.turn + 1 < l.turns.size()) {
@@ -80,17 +82,18 @@ void RolloutLoop::end(FleetCompletion const& c) {
     fleet_.submit(request_of(l), max(fleet_.now(), c.completion.time + pause));
     return;
   }
-  if (!job_.score.overlap) return finish(c.completion.id, c.completion.time);
+  if (!job_.score.overlap) return finish(sample, c.completion.time);
   scoring_.push({scored_by(c.completion.id, c.completion.time), c.completion.id});
 }
 
-void RolloutLoop::finish(std::int64_t id, Seconds at) {
-  auto node = live_.extract(id);
-  SampleLife life = node.mapped().life;
+void RolloutLoop::finish(LiveSamples::iterator const& sample, Seconds at) {
+  SampleLife life = sample->second.life;
+  live_.erase(sample);
   life.finished = at;
   done_[life.group].push_back(life);
-  if (--missing_.at(life.group) > 0) return;
-  missing_.erase(life.group);
+  auto const missing = missing_.find(life.group);
+  if (--missing->second > 0) return;
+  missing_.erase(missing);
   finished_.push_back({life.group, at});
 }
 
@@ -111,7 +114,7 @@ std::optional<FinishedGroup> RolloutLoop::next_group(Seconds limit) {
     if (!scores) return std::nullopt;
     Scored const s = scoring_.top();
     scoring_.pop();
-    finish(s.id, s.time);
+    finish(live_.find(s.id), s.time);
   }
 }
 

@@ -63,6 +63,7 @@ class RolloutLoop {
     std::vector<Turn> turns;  // one without an environment
     std::size_t turn = 0;     // the one under way
   };
+  using LiveSamples = std::unordered_map<std::int64_t, Live>;
   struct Scored {
     Seconds time;
     std::int64_t id = 0;
@@ -74,12 +75,12 @@ class RolloutLoop {
   Request request_of(Live const& l) const;
   void end(FleetCompletion const& c);
   Seconds scored_by(std::int64_t id, Seconds at);
-  void finish(std::int64_t id, Seconds at);
+  void finish(LiveSamples::iterator const& sample, Seconds at);
 
   Job const& job_;
   std::uint64_t seed_;
   RolloutFleet fleet_;
-  std::unordered_map<std::int64_t, Live> live_;
+  LiveSamples live_;
   std::unordered_map<std::int64_t, std::vector<SampleLife>> done_;  // by group
   std::unordered_map<std::int64_t, int> missing_;                   // samples of a group under way
   std::priority_queue<Scored, std::vector<Scored>, std::greater<>> scoring_;
