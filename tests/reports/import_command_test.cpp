@@ -40,7 +40,7 @@ TEST(ImportCommand, WritesAFile) {
   EXPECT_EQ(r.out, "");
   std::ifstream in(path);
   std::string const text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  EXPECT_THAT(text, HasSubstr("algorithm: {kind: grpo, prompts: 1024"));
+  EXPECT_THAT(text, HasSubstr("kind: grpo, prompts: 1024"));
   std::filesystem::remove(path);
 }
 
