@@ -145,9 +145,8 @@ constexpr Key kValidateKeys[] = {
      "error with the case taken out of that fit; null where nothing was fitted on it"},
     {"cases[].reason", "text or null", "why there is no forecast"},
     {"pairs[].a", "text",
-     "two cases of one source, with the same model, algorithm and samples a step, whose measured steps "
-     "differ "
-     "by more than 10 %"},
+     "two cases of one source, with the same model, algorithm, samples a step and lengths, whose measured "
+     "steps differ by more than 10 %"},
     {"pairs[].b", "text", "the other one"},
     {"pairs[].measured_ratio", "number", "step of a / step of b"},
     {"pairs[].predicted_ratio", "number or null", "the same of the forecasts"},
@@ -157,6 +156,9 @@ constexpr Key kValidateKeys[] = {
     {"summaries[].forecasts", "integer", "quantities with an error"},
     {"summaries[].missing", "integer", "quantities without one"},
     {"summaries[].median", "number or null", "of the size of error; of left_out_error where fitted"},
+    {"summaries[].sources", "integer", "sources that these come from"},
+    {"summaries[].median_by_source", "number or null",
+     "the median over the sources of the median of each: a source with many cases counts like one with few"},
     {"summaries[].worst", "number or null", "the largest"},
     {"summaries[].worst_case", "text or null", "the case that has it"},
     {"not_measured[]", "text", "scenarios without measured values"}};
