@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "models/quantile.hpp"
+#include "models/roles.hpp"
 #include "reports/critical_path.hpp"
 #include "reports/memory_peaks.hpp"
 #include "reports/phase_windows.hpp"
@@ -219,6 +220,38 @@ double peak_gib(Analysis const& a) {
   return most / GiB(1);
 }
 
+// The phases that a measured figure sums up under a name of its own.
+std::vector<Phase> phases_of(std::string_view sum) {
+  if (sum == "logprob") return {Phase::old_logprob, Phase::reference};
+  if (sum == "experience")
+    return {Phase::generate, Phase::score, Phase::old_logprob, Phase::reference, Phase::values};
+  if (sum == "update") return {Phase::update_actor, Phase::update_critic};
+  if (sum == "switch") return {Phase::sleep, Phase::wake, Phase::weight_sync};
+  return {};
+}
+
+std::optional<int> pool_of_phase(Analysis const& a, Phase phase) {
+  for (PhaseTime const& p : a.phases) {
+    if (p.phase == phase) return p.pool;
+  }
+  return std::nullopt;
+}
+
+// Per step, the phase_wait of the actor's pool outside its own phases: inside them it is stragglers.
+std::optional<double> generate_wait(Analysis const& a) {
+  auto const trainer = pool_of_phase(a, Phase::update_actor);
+  auto const rollout = pool_of_phase(a, Phase::generate);
+  if (!trainer || !rollout || *trainer == *rollout) return std::nullopt;
+  double wait = 0;
+  for (auto const& [cause, share] : a.pools[static_cast<std::size_t>(*trainer)].idle_by_cause) {
+    if (cause == name_of(Activity::phase_wait)) wait = share * a.step.mean.value;
+  }
+  for (PhaseTime const& p : a.phases) {
+    if (p.pool == *trainer) wait -= p.by_activity[index_of(Activity::phase_wait)].value;
+  }
+  return std::max(0.0, wait);
+}
+
 std::optional<double> forecast_of(Analysis const& a, std::string_view name) {
   if (name == "peak_gpu_memory_gib" && !a.ledgers.empty()) return peak_gib(a);
   if (a.step.steps == 0) return std::nullopt;
@@ -232,13 +265,11 @@ std::optional<double> forecast_of(Analysis const& a, std::string_view name) {
     if (name == "mfu") return a.pools[0].mfu;
     if (name == "mbu") return a.pools[0].mbu;
   }
+  if (name == "generate_wait_seconds") return generate_wait(a);
   constexpr std::string_view kSuffix = "_seconds";
   if (!name.ends_with(kSuffix)) return std::nullopt;
   name.remove_suffix(kSuffix.size());
-  return phase_forecast(a, [&](Phase p) {
-    bool const logprob = p == Phase::old_logprob || p == Phase::reference;
-    return name_of(p) == name || (name == "logprob" && logprob);
-  });
+  return phase_forecast(a, [&](Phase p) { return name_of(p) == name || contains(phases_of(name), p); });
 }
 
 }  // namespace
@@ -255,6 +286,7 @@ Analysis analyse(EventLog const& log) {
   auto const lines = timelines(log);
   a.phases = phase_times(log, lines);
   add_throughput(log, a);
+  a.samples = sample_use(log.steps);
   a.pools = pool_uses(log, lines);
   a.ledgers = memory_peaks(log);
   for (std::size_t i = 0; i < a.ledgers.size(); ++i) {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "reports/sample_use.hpp"
 #include "reports/timeline.hpp"
 #include "sim/event_log.hpp"
 
@@ -95,7 +96,9 @@ struct Lever {
 
 // A measured value beside the forecast's, by the names of a scenario's `measured:` block. The forecast is
 // absent where the log does not tell it: a host's memory, a pool's figures when there are several pools, a
-// phase that the run does not have.
+// phase that the run does not have. Sums of phases: logprob (old_logprob, reference), experience (generate,
+// score, old_logprob, reference, values), update (of actor and critic), switch (sleep, wake, weight_sync).
+// generate_wait: what the actor's pool waits between its phases, where other GPUs generate.
 struct Comparison {
   std::string name;
   double measured = 0;
@@ -116,6 +119,7 @@ struct Analysis {
   double mean_response_tokens = 0;
   double gpu_hours_per_step = 0;
   std::int64_t preemptions = 0;
+  SampleUse samples;
   std::vector<PoolUse> pools;
   std::vector<LedgerPeak> ledgers;
   std::vector<OomRecord> ooms;

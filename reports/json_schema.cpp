@@ -30,6 +30,16 @@ constexpr Key kRunKeys[] = {
     {"tokens_per_second_per_gpu", "number or null", "(prompt + response tokens) / (step time x all GPUs)"},
     {"samples_per_second", "number or null", "samples / step time"},
     {"gpu_hours_per_step", "number or null", "all GPUs x mean step time, in hours"},
+    {"staleness.mean", "number or null",
+     "weight updates between the first token of a trained sample and its training, mean over the samples of "
+     "all completed steps; null: nothing is generated, or the log does not tell"},
+    {"staleness.samples[]", "list of integers", "samples that are 0, 1, 2, ... weight updates old"},
+    {"samples.generated", "integer",
+     "started in the completed steps, also those that are thrown away; 0: nothing is generated"},
+    {"samples.trained", "integer", "trained on in the completed steps"},
+    {"samples.with_signal", "integer or null",
+     "trained samples in groups whose rewards differ; null without algorithm.equal_reward_groups"},
+    {"padding_waste", "number or null", "share of the tokens of the actor's update that are padding"},
     {"utilization.<pool>.busy_fraction", "number",
      "share of GPU time in which a rank computes, communicates, copies or does fixed work"},
     {"utilization.<pool>.idle_by_cause.<cause>", "number",
@@ -68,7 +78,7 @@ constexpr Key kRunKeys[] = {
     {"oom[].time", "number", "seconds since the start of the run"},
     {"oom[].rank", "integer", "global rank"},
     {"oom[].pool", "text", "its pool"},
-    {"oom[].step", "integer", "0-based"},
+    {"oom[].step", "integer", "0-based; negative: of the warm-up"},
     {"oom[].phase", "text", "the phase it happened in"},
     {"oom[].allocation", "text", "what was allocated"},
     {"oom[].requested_bytes", "integer", "size of that allocation"},
@@ -135,9 +145,8 @@ constexpr Key kValidateKeys[] = {
      "error with the case taken out of that fit; null where nothing was fitted on it"},
     {"cases[].reason", "text or null", "why there is no forecast"},
     {"pairs[].a", "text",
-     "two cases of one source, with the same model, algorithm and samples a step, whose measured steps "
-     "differ "
-     "by more than 10 %"},
+     "two cases of one source, with the same model, algorithm, samples a step and lengths, whose measured "
+     "steps differ by more than 10 %"},
     {"pairs[].b", "text", "the other one"},
     {"pairs[].measured_ratio", "number", "step of a / step of b"},
     {"pairs[].predicted_ratio", "number or null", "the same of the forecasts"},
@@ -147,6 +156,9 @@ constexpr Key kValidateKeys[] = {
     {"summaries[].forecasts", "integer", "quantities with an error"},
     {"summaries[].missing", "integer", "quantities without one"},
     {"summaries[].median", "number or null", "of the size of error; of left_out_error where fitted"},
+    {"summaries[].sources", "integer", "sources that these come from"},
+    {"summaries[].median_by_source", "number or null",
+     "the median over the sources of the median of each: a source with many cases counts like one with few"},
     {"summaries[].worst", "number or null", "the largest"},
     {"summaries[].worst_case", "text or null", "the case that has it"},
     {"not_measured[]", "text", "scenarios without measured values"}};

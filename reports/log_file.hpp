@@ -9,7 +9,8 @@
 //   ["label",text]
 //   ["ledger",name,pipeline_stage,ranks,capacity,[[role,category,bytes,host,[phase,...],formula,name],...]]
 //   ["rank_class",name,pool,node,[rank,...],ledger or null]
-//   ["step",start,end,samples,prompt_tokens,response_tokens,preemptions]
+//   ["step",start,end,samples,prompt_tokens,response_tokens,preemptions,generated_samples,computed_tokens,
+//    useful_tokens,[samples of each staleness],signal_samples or null]; older logs end after preemptions
 //   ["phase",pool,step,phase,start,end]
 //   ["span",rank_class,step,stream,phase,activity,label,start,end,flops,hbm]
 //   ["counter",rank_class,kind,role,category,time,value]

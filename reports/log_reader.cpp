@@ -20,6 +20,7 @@ constexpr int kDeepestNesting = 6;
 constexpr std::size_t kMostPools = 256;
 constexpr std::int64_t kLargestCount = 1'000'000'000'000'000;
 constexpr std::int64_t kLargestIndex = 1'000'000'000;
+constexpr std::size_t kMostStaleness = 100'000;
 constexpr double kLatestTime = 1e9;  // seconds; as nanoseconds it still fits into 64 bits
 constexpr double kLargestNumber = 1e30;
 
@@ -48,19 +49,21 @@ class Fields {
     if (!j.is_boolean()) fail("true or false", j);
     return j.get<bool>();
   }
-  // A whole number in [0, limit).
-  std::int64_t whole(std::int64_t limit, char const* what) {
+  // A whole number in [least, limit).
+  std::int64_t whole(std::int64_t limit, char const* what, std::int64_t least = 0) {
     Json const& j = next();
     if (!j.is_number_integer() || (j.is_number_unsigned() && j.get<std::uint64_t>() > INT64_MAX))
       fail(what, j);
     auto const v = j.get<std::int64_t>();
-    if (v < 0 || v >= limit) fail(what, j);
+    if (v < least || v >= limit) fail(what, j);
     return v;
   }
   int index(std::size_t size, char const* what) {
     return static_cast<int>(whole(static_cast<std::int64_t>(size), what));
   }
   int small(char const* what) { return static_cast<int>(whole(kLargestIndex, what)); }
+  // Negative: of the warm-up.
+  int step() { return static_cast<int>(whole(kLargestIndex, "a step", -kLargestIndex)); }
   std::int64_t count(char const* what) { return whole(kLargestCount, what); }
   double number(double low, double high) {
     Json const& j = next();
@@ -222,6 +225,22 @@ void read_rank_class(Fields& f, EventLog& log) {
   log.rank_classes.push_back(std::move(c));
 }
 
+// What older logs do not tell of a step.
+void read_samples(Fields& f, StepRecord& s) {
+  s.generated_samples = f.count("a number of samples");
+  s.computed_tokens = f.count("a number of tokens");
+  s.useful_tokens = f.count("a number of tokens");
+  if (s.useful_tokens > s.computed_tokens) throw BadRecord{"step record: more useful tokens than computed"};
+  Json const& staleness = f.next();
+  if (!staleness.is_array()) throw BadRecord{"step record: its staleness is not a list"};
+  if (staleness.size() > kMostStaleness) throw BadRecord{"step record: its staleness is too long a list"};
+  for (Fields k(staleness, "staleness"); s.staleness.size() < staleness.size();)
+    s.staleness.push_back(k.count("a number of samples"));
+  if (f.skip_null()) return;
+  s.signal_samples = f.count("a number of samples");
+  if (*s.signal_samples > s.samples) throw BadRecord{"step record: more samples with a signal than samples"};
+}
+
 StepRecord read_step(Fields& f) {
   StepRecord s;
   s.start = f.time();
@@ -231,13 +250,14 @@ StepRecord read_step(Fields& f) {
   s.prompt_tokens = f.count("a number of tokens");
   s.response_tokens = f.count("a number of tokens");
   s.preemptions = f.count("a number of preemptions");
+  if (f.has_next()) read_samples(f, s);
   return s;
 }
 
 PhaseWindow read_phase(Fields& f, EventLog const& log) {
   PhaseWindow w;
   w.pool = f.index(log.pools.size(), "a pool of this log");
-  w.step = f.small("a step");
+  w.step = f.step();
   w.phase = f.name(kLastPhase, "phase");
   w.start = f.time();
   w.end = f.time();
@@ -248,7 +268,7 @@ PhaseWindow read_phase(Fields& f, EventLog const& log) {
 Span read_span(Fields& f, EventLog const& log) {
   Span s;
   s.rank_class = f.index(log.rank_classes.size(), "a rank class of this log");
-  s.step = f.small("a step");
+  s.step = f.step();
   s.stream = f.name(Stream::host, "stream");
   s.phase = f.name(kLastPhase, "phase");
   s.activity = f.name(Activity::driver, "activity");
@@ -274,7 +294,7 @@ Counter read_counter(Fields& f, EventLog const& log) {
 
 Handover read_handover(Fields& f, EventLog const& log) {
   Handover h;
-  h.step = f.small("a step");
+  h.step = f.step();
   h.from_rank_class = f.index(log.rank_classes.size(), "a rank class of this log");
   h.to_rank_class = f.index(log.rank_classes.size(), "a rank class of this log");
   h.sent = f.time();
@@ -290,7 +310,7 @@ OomRecord read_oom(Fields& f, EventLog const& log) {
   o.time = f.time();
   o.rank = f.small("a rank");
   o.pool = f.index(log.pools.size(), "a pool of this log");
-  o.step = f.small("a step");
+  o.step = f.step();
   o.phase = f.name(kLastPhase, "phase");
   o.allocation = f.text();
   o.requested = Bytes(f.amount());

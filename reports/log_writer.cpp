@@ -78,8 +78,11 @@ void write_tables(EventLog const& log, std::string& out) {
 void write_times(EventLog const& log, std::string& out) {
   auto const to = std::back_inserter(out);
   for (StepRecord const& s : log.steps) {
-    fmt::format_to(to, "[\"step\",{},{},{},{},{},{}]\n", finite(s.start.value), finite(s.end.value),
-                   s.samples, s.prompt_tokens, s.response_tokens, s.preemptions);
+    std::string const signal = s.signal_samples ? std::to_string(*s.signal_samples) : "null";
+    fmt::format_to(to, "[\"step\",{},{},{},{},{},{},{},{},{},[{}],{}]\n", finite(s.start.value),
+                   finite(s.end.value), s.samples, s.prompt_tokens, s.response_tokens, s.preemptions,
+                   s.generated_samples, s.computed_tokens, s.useful_tokens, fmt::join(s.staleness, ","),
+                   signal);
   }
   for (PhaseWindow const& w : log.phases) {
     fmt::format_to(to, "[\"phase\",{},{},\"{}\",{},{}]\n", w.pool, w.step, name_of(w.phase),

@@ -89,9 +89,9 @@ std::string step_sentence(Analysis const& a) {
 
 std::string oom_sentence(Analysis const& a) {
   OomRecord const& o = a.ooms.front();
-  return fmt::format("Out of memory ({}): rank {} of {} in {} of step {} at {}: {} needs {}, {} is free.",
-                     o.kind, o.rank, a.pools[static_cast<std::size_t>(o.pool)].name, name_of(o.phase),
-                     o.step + 1, format(o.time), o.allocation, format(o.requested), format(o.free));
+  return fmt::format("Out of memory ({}): rank {} of {} in {} of {} at {}: {} needs {}, {} is free.", o.kind,
+                     o.rank, a.pools[static_cast<std::size_t>(o.pool)].name, name_of(o.phase),
+                     step_name(o.step), format(o.time), o.allocation, format(o.requested), format(o.free));
 }
 
 std::string outcome_sentence(Analysis const& a) {
@@ -124,6 +124,37 @@ std::string summary_part(Analysis const& a) {
     if (a.preemptions > 0) out += fmt::format(", {} preemptions", a.preemptions);
   }
   return out + ".";
+}
+
+// "0.25 weight updates (0: 75 %, 1: 25 %)"
+std::string staleness_text(SampleUse const& s) {
+  double all = 0;
+  for (std::int64_t n : s.staleness) all += static_cast<double>(n);
+  std::string shares;
+  for (std::size_t k = 0; k < s.staleness.size(); ++k) {
+    double const share = static_cast<double>(s.staleness[k]) / all;
+    if (share > 0) shares += fmt::format("{}{}: {}", shares.empty() ? "" : ", ", k, percent(share));
+  }
+  return fmt::format("{:.3g} weight updates ({})", *s.mean_staleness, shares);
+}
+
+// Only what differs from the plain case: fresh samples, all of them of use, no padding.
+std::string samples_part(Analysis const& a, Page const& page) {
+  SampleUse const& s = a.samples;
+  std::vector<std::string> items;
+  if (s.mean_staleness && *s.mean_staleness > 0) items.push_back("staleness " + staleness_text(s));
+  if (s.generated > s.trained) {
+    double const share = static_cast<double>(s.trained) / static_cast<double>(s.generated);
+    items.push_back(fmt::format("{} of the generated ones are trained on", percent(share)));
+  }
+  if (s.with_signal && s.trained > 0) {
+    double const share = static_cast<double>(*s.with_signal) / static_cast<double>(s.trained);
+    items.push_back(fmt::format("{} of the trained ones have a signal", percent(share)));
+  }
+  if (s.padding_waste && *s.padding_waste >= 0.005)
+    items.push_back(fmt::format("{} of the tokens of the update are padding", percent(*s.padding_waste)));
+  if (items.empty()) return {};
+  return wrapped(words_of(fmt::format("Samples: {}.", fmt::join(items, ", "))), " ", 0, page.width());
 }
 
 std::string prices_part(Analysis const& a, Page const& page) {
@@ -272,6 +303,7 @@ std::string render_terminal(Analysis const& a, TerminalOptions const& options) {
   Page const page(options);
   std::string out = a.outcome == Outcome::completed ? page.bold(verdict(a)) : page.red(verdict(a));
   out += "\n\n" + wrapped(words_of(summary_part(a)), " ", 0, page.width());
+  out += samples_part(a, page);
   out += prices_part(a, page);
   out += phases_part(a, page);
   out += utilization_part(a, page);

@@ -28,6 +28,9 @@ std::string json_string(std::string_view text) {
 // Microseconds with three decimals, from integers: exact.
 std::string micros(std::int64_t ns) { return fmt::format("{}.{:03}", ns / 1000, ns % 1000); }
 
+// JSON: a number, or "warm-up".
+std::string step_json(int step) { return step < 0 ? R"("warm-up")" : std::to_string(step); }
+
 struct Event {
   std::int64_t ns = 0;
   std::string text;
@@ -121,7 +124,7 @@ void add_phases(EventLog const& log, Trace& t) {
           s.start,
           fmt::format(R"("ph":"X","dur":{},"pid":{},"tid":{},"name":"{}","cat":"phase","args":{{"step":{}}})",
                       micros(s.end - s.start), kPhasesProcess,
-                      tracks[static_cast<std::size_t>(s.lane)].thread, name_of(w.phase), w.step));
+                      tracks[static_cast<std::size_t>(s.lane)].thread, name_of(w.phase), step_json(w.step)));
     }
   }
 }
@@ -139,7 +142,7 @@ std::string span_text(EventLog const& log, Span const& s, Slice const& slice, Tr
   std::string out = fmt::format(
       R"("ph":"X","dur":{},"pid":{},"tid":{},"name":{},"cat":"{}","args":{{"step":{},"phase":"{}","activity":"{}")",
       micros(slice.end - slice.start), track.process, track.thread,
-      json_string(log.labels[static_cast<std::size_t>(s.label)]), name_of(s.activity), s.step,
+      json_string(log.labels[static_cast<std::size_t>(s.label)]), name_of(s.activity), step_json(s.step),
       name_of(s.phase), name_of(s.activity));
   auto const to = std::back_inserter(out);
   if (s.flops.value > 0) fmt::format_to(to, ",\"TFLOPs\":{}", nine_digits(s.flops.value / 1e12));
@@ -254,7 +257,7 @@ void add_handovers(EventLog const& log, Anchors const& anchors, Trace& t) {
     auto const end = [&](char const* ph, Anchor const& a) {
       return fmt::format(
           R"("ph":"{}","bp":"e","id":{},"pid":{},"tid":{},"name":"samples","cat":"handover","args":{{"step":{},"samples":{}}})",
-          ph, i + 1, a.track.process, a.track.thread, h.step, h.samples);
+          ph, i + 1, a.track.process, a.track.thread, step_json(h.step), h.samples);
     };
     t.add(sent, end("s", *from));
     t.add(received, end("f", *to));

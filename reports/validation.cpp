@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -27,11 +28,46 @@ std::string_view kind_of(std::string_view quantity) {
 
 bool is_grade_a(ValidationCase const& c) { return c.grade == "A" || c.grade == "A-"; }
 
+std::string shape_text(FixedLength const& l) { return fmt::format("{} tokens", l.tokens); }
+std::string shape_text(LogNormalLength const& l) {
+  return fmt::format("log-normal({:.6g}, {:.6g}){} tokens", l.mu, l.sigma,
+                     l.max > 0 ? fmt::format(" up to {}", l.max) : "");
+}
+// Tells lists apart by their number, mean and longest.
+std::string shape_text(EmpiricalLength const& l) {
+  double sum = 0;
+  int longest = 0;
+  for (int const t : l.tokens) {
+    sum += t;
+    longest = std::max(longest, t);
+  }
+  return fmt::format("{} lengths of {:.6g} tokens, up to {}", l.tokens.size(),
+                     sum / static_cast<double>(std::max<std::size_t>(1, l.tokens.size())), longest);
+}
+std::string shape_text(MixtureLength const& l) {
+  std::string out;
+  for (std::size_t i = 0; i < l.components.size(); ++i) {
+    out += fmt::format("{}{:.6g} x ", i == 0 ? "" : " + ", l.weights.at(i));
+    out += std::visit([](auto const& c) { return shape_text(c); }, l.components[i]);
+  }
+  return out;
+}
+
+// The same text: the same lengths.
+std::string lengths_text(Lengths const& l) {
+  std::string out = std::visit([](auto const& shape) { return shape_text(shape); }, l.shape);
+  if (l.growth_per_step > 0 || l.growth_per_step < 0)
+    out += fmt::format(", {:+.6g} a step", l.growth_per_step);
+  if (l.max > 0) out += fmt::format(", cut at {}", l.max);
+  return out;
+}
+
 std::string work_of(Job const& job) {
   Algorithm const& a = job.algorithm;
-  bool const generates = a.kind == AlgorithmKind::grpo || a.kind == AlgorithmKind::ppo;
-  return fmt::format("{}, {}, {}, {} samples", job.model.name, name_of(a.kind),
-                     a.adapter ? name_of(a.adapter->kind) : "full", generates ? a.samples() : a.train_batch);
+  return fmt::format("{}, {}, {}, {} samples, prompts of {}, responses of {}", job.model.name,
+                     name_of(a.kind), a.adapter ? name_of(a.adapter->kind) : "full",
+                     generates(a.kind) ? a.samples() : a.train_batch,
+                     lengths_text(job.workload.prompt_tokens), lengths_text(job.workload.response_tokens));
 }
 
 MeasuredQuantity const* step_of(ValidationCase const& c) {
@@ -52,9 +88,18 @@ std::optional<ValidationPair> pair_of(ValidationCase const& a, ValidationCase co
   return pair;
 }
 
+std::optional<double> median(std::vector<double> values) {
+  if (values.empty()) return std::nullopt;
+  std::sort(values.begin(), values.end());
+  return interpolated_quantile(values, 0.5);
+}
+
 ErrorSummary summary(std::vector<ValidationCase> const& cases, std::string_view kind, bool grade_a) {
-  ErrorSummary s{std::string(kind), grade_a, 0, 0, {}, {}, {}};
+  ErrorSummary s;
+  s.kind = kind;
+  s.grade_a = grade_a;
   std::vector<double> sizes;
+  std::map<std::string, std::vector<double>> of_source;
   for (ValidationCase const& c : cases) {
     if (is_grade_a(c) != grade_a) continue;
     for (MeasuredQuantity const& q : c.quantities) {
@@ -65,6 +110,7 @@ ErrorSummary summary(std::vector<ValidationCase> const& cases, std::string_view 
         continue;
       }
       sizes.push_back(std::fabs(*error));
+      of_source[c.source].push_back(sizes.back());
       if (!s.worst || *s.worst < sizes.back()) {
         s.worst = sizes.back();
         s.worst_case = c.name;
@@ -72,8 +118,11 @@ ErrorSummary summary(std::vector<ValidationCase> const& cases, std::string_view 
     }
   }
   s.forecasts = static_cast<int>(sizes.size());
-  std::sort(sizes.begin(), sizes.end());
-  if (!sizes.empty()) s.median = interpolated_quantile(sizes, 0.5);
+  s.sources = static_cast<int>(of_source.size());
+  std::vector<double> medians;
+  for (auto const& [source, errors] : of_source) medians.push_back(*median(errors));
+  s.median = median(std::move(sizes));
+  s.median_by_source = median(std::move(medians));
   return s;
 }
 

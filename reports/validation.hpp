@@ -35,7 +35,7 @@ struct ValidationCase {
 };
 
 // The case of a scenario that has a `measured:` block, without any forecast. Same work: the same model,
-// algorithm and adapter, and as many samples a step.
+// algorithm and adapter, as many samples a step, and the same lengths of prompts and responses.
 ValidationCase case_of(Scenario const& s);
 
 // "R31-nemo-rl-8b" -> "R31": what cases are called where numbers are fitted.
@@ -63,7 +63,10 @@ struct ErrorSummary {
   bool grade_a = false;
   int forecasts = 0;
   int missing = 0;               // measured, not forecast
+  int sources = 0;               // of the forecasts
   std::optional<double> median;  // of an even number the mean of the middle two
+  // The median over sources of each source's median: a source with many cases counts like one with few.
+  std::optional<double> median_by_source;
   std::optional<double> worst;
   std::string worst_case;
 };

@@ -47,18 +47,18 @@ std::string case_text(ValidationCase const& c) {
 
 std::string summaries_text(Validation const& v) {
   if (v.summaries.empty()) return {};
-  std::string out =
-      fmt::format("\n{:<38}{:>11}{:>10}{:>11}\n", "Size of the error", "forecasts", "median", "worst");
+  std::string out = fmt::format("\n{:<38}{:>11}{:>10}{:>9}{:>11}{:>10}\n", "Size of the error", "forecasts",
+                                "median", "sources", "by source", "worst");
   for (ErrorSummary const& s : v.summaries) {
     std::string line =
         fmt::format("  {:<14}{:<22}{:>11}", s.grade_a ? "grade A, A-" : "other grades", s.kind, s.forecasts);
     if (s.median)
-      line += fmt::format("{:>10}{:>11}  {}", size_percent(*s.median), size_percent(*s.worst),
-                          printable(s.worst_case));
+      line += fmt::format("{:>10}{:>9}{:>11}{:>10}  {}", size_percent(*s.median), s.sources,
+                          size_percent(*s.median_by_source), size_percent(*s.worst), printable(s.worst_case));
     if (s.missing > 0) line += fmt::format("  ({} not forecast)", s.missing);
     out += line + "\n";
   }
-  return out;
+  return out + "by source: the median over the sources of the median of each\n";
 }
 
 std::string pair_text(ValidationPair const& p) {
@@ -71,12 +71,21 @@ std::string pair_text(ValidationPair const& p) {
                            *p.agrees() ? "agrees" : "the other one is faster");
 }
 
-std::string pairs_text(Validation const& v) {
+std::string pairs_text(Validation const& v, PairsShown shown) {
   if (v.pairs.empty())
     return "\nNo two cases of one source and the same work have steps more than 10 % apart.\n";
+  int agree = 0, disagree = 0;
+  std::string pairs;
+  for (ValidationPair const& p : v.pairs) {
+    agree += p.agrees() == true ? 1 : 0;
+    disagree += p.agrees() == false ? 1 : 0;
+    if (shown == PairsShown::all || p.agrees() == false) pairs += pair_text(p);
+  }
   std::string out = "\nWhich layout is faster (one source, the same work, steps more than 10 % apart)\n";
-  for (ValidationPair const& p : v.pairs) out += pair_text(p);
-  return out;
+  out += fmt::format("  {} of {} forecasts name the faster one", agree, agree + disagree);
+  if (int const missing = static_cast<int>(v.pairs.size()) - agree - disagree; missing > 0)
+    out += fmt::format("; {} pair{} without a forecast", missing, missing == 1 ? "" : "s");
+  return out + "\n" + pairs;
 }
 
 template <class T>
@@ -108,14 +117,14 @@ Json unread_json(ValidationCase const& c) {
 
 }  // namespace
 
-std::string validation_text(Validation const& v) {
+std::string validation_text(Validation const& v, PairsShown pairs) {
   std::string out =
       fmt::format("{:<38}{:>11}{:>10}{:>11}{:>11}\n", "case", "predicted", "measured", "error", "left out");
   for (ValidationCase const& c : v.cases) out += case_text(c);
   out +=
       "left out: the error with the case taken out of the fit of the engines' own work; -: not fitted on "
       "it\n";
-  out += summaries_text(v) + pairs_text(v);
+  out += summaries_text(v) + pairs_text(v, pairs);
   if (!v.not_measured.empty()) {
     out += "\nWithout measured values: ";
     for (std::size_t i = 0; i < v.not_measured.size(); ++i)
@@ -142,7 +151,9 @@ std::string validation_json(Validation const& v) {
                          {"kind", s.kind},
                          {"forecasts", s.forecasts},
                          {"missing", s.missing},
+                         {"sources", s.sources},
                          {"median", digits(s.median)},
+                         {"median_by_source", digits(s.median_by_source)},
                          {"worst", digits(s.worst)},
                          {"worst_case", s.worst ? Json(s.worst_case) : Json(nullptr)}});
   Json const all = {{"schema", kSchema},

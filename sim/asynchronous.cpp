@@ -172,8 +172,7 @@ class AsyncRollout {
 
 void stop_stalled(RunState& run, int step) {
   run.log.outcome = Outcome::stalled;
-  run.log.outcome_reason =
-      "step " + std::to_string(step + 1) + " waits for samples that the queue rule does not let start";
+  run.log.outcome_reason = step_name(step) + " waits for samples that the queue rule does not let start";
   run.stopped = true;
 }
 

@@ -79,4 +79,6 @@ std::string_view name_of(Outcome o) {
   no_such_value("Outcome");
 }
 
+std::string step_name(int step) { return step < 0 ? "the warm-up" : "step " + std::to_string(step + 1); }
+
 }  // namespace rollcast

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -91,6 +92,8 @@ struct Handover {
   std::int32_t samples = 0;
 };
 
+// Steps count from 0; those of the warm-up of an asynchronous run have negative numbers in spans and windows
+// and leave no record.
 struct StepRecord {
   Seconds start;
   Seconds end;
@@ -98,14 +101,20 @@ struct StepRecord {
   std::int64_t prompt_tokens = 0;
   std::int64_t response_tokens = 0;
   std::int64_t preemptions = 0;
-  std::int64_t generated_samples = 0;   // also those that are thrown away; 0: nothing is generated
-  std::int64_t computed_tokens = 0;     // of the actor's update, padding included
-  std::int64_t useful_tokens = 0;       // of these, without padding
-  std::vector<std::int64_t> staleness;  // [k]: samples that were sampled k weight updates before
+  std::int64_t generated_samples = 0;  // started, also those that are thrown away; 0: nothing is generated
+  std::int64_t computed_tokens = 0;    // of the actor's update, padding included
+  std::int64_t useful_tokens = 0;      // of these, without padding
+  // [k]: samples whose first token is k weight updates older than the training; empty where none was
+  // generated
+  std::vector<std::int64_t> staleness = {};
+  // Samples in groups whose rewards differ; only where the scenario tells how many groups do not.
+  std::optional<std::int64_t> signal_samples = {};
 };
 
 enum class Outcome { completed, oom, stalled, deadlock, refused, failed, infeasible };
 std::string_view name_of(Outcome o);
+// "step 1" of step 0; "the warm-up" of a negative one.
+std::string step_name(int step);
 
 struct OomRecord {
   std::string kind = "torch";  // torch | driver | host

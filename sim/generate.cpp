@@ -82,14 +82,6 @@ void stop_without_signal(PhaseRun& p, int kept) {
   p.run.stopped = true;
 }
 
-bool has_signal(RunState const& run, int step, std::int64_t prompt) {
-  double const equal = run.job.algorithm.equal_reward_groups;
-  if (!(equal > 0)) return true;
-  RandomKey const key{run.options.seed, Purpose::reward_signal, static_cast<std::uint32_t>(step),
-                      static_cast<std::uint64_t>(prompt)};
-  return groups_with_signal(1, equal, key).front();
-}
-
 // The groups that the step trains on, as they finish.
 class Collected {
  public:
@@ -111,7 +103,8 @@ class Collected {
         Seconds& end = engine_ends_[static_cast<std::size_t>(s.engine)];
         end = max(end, s.finished);
       }
-      if (drop_without_signal && !has_signal(p_.run, p_.batch.step, group->number)) continue;
+      if (drop_without_signal && !has_signal(p_.run.job, p_.run.options.seed, p_.batch.step, group->number))
+        continue;
       groups_.push_back(std::move(samples));
     }
   }
@@ -171,14 +164,17 @@ void run_oversampled(PhaseRun& p, RolloutLoop& loop, Collected& collected) {
   }
   // Prompts of two steps meet: number groups and samples anew.
   std::int64_t id = 0;
+  std::int64_t started_before = 0;
   for (std::size_t g = 0; g < groups.size(); ++g) {
+    if (g < static_cast<std::size_t>(carried))
+      started_before += static_cast<std::int64_t>(groups[g].second.size());
     groups[g].first = static_cast<std::int64_t>(g);
     for (Sample& s : groups[g].second) {
       s.id = id++;
       s.prompt = static_cast<int>(g);
     }
   }
-  p.batch.generated_samples += id;
+  p.batch.generated_samples += id - started_before;
   loop.start(groups, loop.now());
   collected.run(needed, false);
   for (SampleLife const& s : loop.abandon()) {

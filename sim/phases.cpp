@@ -99,9 +99,10 @@ void stop_out_of_memory(PhaseRun const& p, OomRecord const& oom) {
   EventLog& log = p.run.log;
   log.ooms.push_back(oom);
   log.outcome = Outcome::oom;
-  log.outcome_reason = fmt::format("rank {} runs out of {}memory in {} of step {}: {} needs {}, {} are free",
-                                   oom.rank, oom.kind == "host" ? "host " : "", name_of(p.phase),
-                                   p.batch.step + 1, oom.allocation, format(oom.requested), format(oom.free));
+  log.outcome_reason =
+      fmt::format("rank {} runs out of {}memory in {} of {}: {} needs {}, {} are free", oom.rank,
+                  oom.kind == "host" ? "host " : "", name_of(p.phase), step_name(p.batch.step),
+                  oom.allocation, format(oom.requested), format(oom.free));
   p.run.stopped = true;
 }
 

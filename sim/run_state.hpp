@@ -71,7 +71,7 @@ struct Batch {
   std::vector<Seconds> finished = {};  // of each sample
   Seconds generated = {};
   std::int64_t preemptions = 0;
-  std::int64_t generated_samples = 0;  // also those that are thrown away
+  std::int64_t generated_samples = 0;  // started, also those that are thrown away
   std::int64_t computed_tokens = 0;    // of the actor's update, with padding
   std::int64_t useful_tokens = 0;
   StalenessCounts staleness = {};

@@ -1,6 +1,7 @@
 #include "sim/samples.hpp"
 
 #include "models/dataset_samples.hpp"
+#include "models/group_signal.hpp"
 
 namespace rollcast {
 
@@ -50,6 +51,14 @@ std::vector<Sample> samples_of_step(Job const& job, std::uint64_t seed, int step
     }
   }
   return samples;
+}
+
+bool has_signal(Job const& job, std::uint64_t seed, int step, std::int64_t prompt) {
+  double const equal = job.algorithm.equal_reward_groups;
+  if (!(equal > 0)) return true;
+  RandomKey const key{seed, Purpose::reward_signal, static_cast<std::uint32_t>(step),
+                      static_cast<std::uint64_t>(prompt)};
+  return groups_with_signal(1, equal, key).front();
 }
 
 TimeDistribution distribution_of(ServiceTime const& t, Seconds cut) {

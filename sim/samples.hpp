@@ -28,6 +28,9 @@ struct Sample {
 std::vector<Sample> samples_of_step(Job const& job, std::uint64_t seed, int step, int first = 0,
                                     int prompts = 0);
 
+// Whether the rewards of a prompt's group differ (equal_reward_groups); always without that option.
+bool has_signal(Job const& job, std::uint64_t seed, int step, std::int64_t prompt);
+
 // The turns of a sample with an environment; one turn without.
 std::vector<Turn> turns_of(Job const& job, std::uint64_t seed, Sample const& s);
 

@@ -1,6 +1,17 @@
 #include "sim/step_record.hpp"
 
+#include <algorithm>
+
 namespace rollcast {
+namespace {
+
+std::int64_t samples_with_signal(RunState const& run, Batch const& batch) {
+  return std::count_if(batch.samples.begin(), batch.samples.end(), [&](Sample const& s) {
+    return has_signal(run.job, run.options.seed, batch.step, s.prompt);
+  });
+}
+
+}  // namespace
 
 void record_step(RunState& run, Batch const& batch, Seconds start) {
   if (batch.step < 0) return;
@@ -13,6 +24,7 @@ void record_step(RunState& run, Batch const& batch, Seconds start) {
   record.computed_tokens = batch.computed_tokens;
   record.useful_tokens = batch.useful_tokens;
   record.staleness = batch.staleness.samples;
+  if (run.job.algorithm.equal_reward_groups > 0) record.signal_samples = samples_with_signal(run, batch);
   for (Sample const& s : batch.samples) {
     record.prompt_tokens += s.prompt_tokens;
     record.response_tokens += s.response_tokens;

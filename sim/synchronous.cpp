@@ -33,6 +33,12 @@ bool run_step(RunState& run, Batch& batch) {
   return flush();
 }
 
+// Weights change with every step; what a step before has begun is older (partial rollout).
+void add_staleness(Batch& batch) {
+  for (Sample const& s : batch.samples)
+    add(batch.staleness, s.generated > 0 ? s.draw_step : batch.step, batch.step);
+}
+
 }  // namespace
 
 void run_synchronous(RunState& run) {
@@ -40,7 +46,7 @@ void run_synchronous(RunState& run) {
     Batch batch{.step = step, .samples = samples_of_step(run.job, run.options.seed, step)};
     Seconds const start = run.engine.now();
     if (!run_step(run, batch)) return;
-    if (run.rollout) add(batch.staleness, 0, 0, static_cast<std::int64_t>(batch.samples.size()));
+    if (run.rollout) add_staleness(batch);
     record_step(run, batch, start);
   }
 }

@@ -1,5 +1,6 @@
 // rollcast catalog list [gpus|nodes|fabrics|models|profiles]
 // rollcast catalog show NAME
+// rollcast catalog presets [A] [B] (catalog_presets)
 #include "models/catalog/catalog.hpp"
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 #include "calibrate/embedded_profiles.hpp"
 #include "calibrate/measured_profile.hpp"
 #include "calibrate/profiles.hpp"
+#include "reports/commands/catalog_presets.hpp"
 #include "reports/commands/commands.hpp"
 #include "reports/commands/scenario_input.hpp"
 #include "scenarios/text/catalog_fields.hpp"
@@ -344,7 +346,7 @@ int show(Options const& o) {
 void add_catalog_command(CLI::App& app, int& exit_code) {
   auto const options = std::make_shared<Options>();
   CLI::App* catalog =
-      app.add_subcommand("catalog", "Show the GPUs, nodes, fabrics and models that are built in");
+      app.add_subcommand("catalog", "Show the GPUs, nodes, fabrics, models and presets that are built in");
   catalog->require_subcommand(1);
   catalog->add_option("--catalog", options->files, "YAML file that changes or extends the catalog");
 
@@ -358,6 +360,7 @@ void add_catalog_command(CLI::App& app, int& exit_code) {
   CLI::App* showing = catalog->add_subcommand("show", "Show one entry, every number with its source");
   showing->add_option("name", options->name, "name of a GPU, node, fabric or model")->required();
   showing->callback([options, &exit_code] { exit_code = show(*options); });
+  add_presets_command(*catalog, exit_code);
 }
 
 }  // namespace rollcast

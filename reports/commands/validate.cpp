@@ -25,6 +25,7 @@ namespace fs = std::filesystem;
 struct Arguments {
   std::string folder;
   std::string json;
+  bool all_pairs = false;
 };
 
 // By the scenario's name first: "a.yaml" before "a-b.yaml".
@@ -100,7 +101,8 @@ int validate_folder(Arguments const& arguments) {
       return refuse(error);
   }
   if (takes_standard_output(outputs)) return exit_code;
-  int const printed = print(validation_text(v));
+  int const printed =
+      print(validation_text(v, arguments.all_pairs ? PairsShown::all : PairsShown::disagreeing));
   return printed == 0 ? exit_code : printed;
 }
 
@@ -114,6 +116,8 @@ void add_validate_command(CLI::App& app, int& exit_code) {
   command->add_option("--json", arguments->json, "Write the comparison as JSON (- in place of the text)")
       ->check(output_path())
       ->type_name("FILE");
+  command->add_flag("--pairs", arguments->all_pairs,
+                    "Show all pairs of layouts, not only those where the forecast names the slower one");
   command->footer("Example:\n  rollcast validate scenarios/published --json errors.json");
   command->callback([arguments, &exit_code] { exit_code = validate_folder(*arguments); });
 }

@@ -153,6 +153,49 @@ TEST(Analysis, MeasuredValuesFindTheirForecast) {
   EXPECT_NEAR(m[5].forecast.value_or(0), 0.392857, 1e-6);  // 4.4e14 / 1.12e15
 }
 
+// score and old_logprob 6 s in step 0, wake 2 s in step 1: experience (60 + 80 + 6) / 2, switch (10 + 10 + 2)
+// / 2.
+TEST(Analysis, MeasuredSumsOfPhases) {
+  EventLog log = small_log();
+  log.phases.push_back({0, 0, Phase::score, seconds(90), seconds(94)});
+  log.phases.push_back({0, 0, Phase::old_logprob, seconds(94), seconds(96)});
+  log.phases.push_back({0, 1, Phase::wake, seconds(210), seconds(212)});
+  log.measured = {
+      {"experience_seconds", 1}, {"update_seconds", 1}, {"switch_seconds", 1}, {"generate_wait_seconds", 1}};
+  auto const m = analyse(log).measured;
+  EXPECT_DOUBLE_EQ(m[0].forecast.value_or(0), 73);
+  EXPECT_DOUBLE_EQ(m[1].forecast.value_or(0), 30);
+  EXPECT_DOUBLE_EQ(m[2].forecast.value_or(0), 11);
+  EXPECT_FALSE(m[3].forecast.has_value());  // one pool: nothing waits for it
+}
+
+// Two steps of 100 s. The trainer of two ranks waits 0-30 in the first and 100-110 in the second; within its
+// update one of its ranks waits for the other, 90-100, which is no wait for samples: (30 + 10) / 2.
+TEST(Analysis, TheTrainersWaitForSamplesIsOutsideItsPhases) {
+  EventLog log;
+  log.pools = {{"rollout", "n", "g", 1, {}, {}, {}, {}}, {"train", "n", "g", 2, {}, {}, {}, {}}};
+  log.rank_classes = {{"rank 0", 0, 0, {0}}, {"rank 1", 1, 0, {1}}, {"rank 2", 1, 0, {2}}};
+  log.labels = {"x"};
+  log.steps.resize(2);
+  for (int step : {0, 1}) {
+    double const start = 100.0 * step;
+    double const train = start + (step == 0 ? 30 : 10);
+    auto const at = static_cast<std::size_t>(step);
+    log.steps[at].start = seconds(start);
+    log.steps[at].end = seconds(start + 100);
+    log.phases.push_back({0, step, Phase::generate, seconds(start), seconds(start + 100)});
+    log.phases.push_back({1, step, Phase::update_actor, seconds(train), seconds(start + 100)});
+    for (int c : {1, 2}) {
+      log.spans.push_back({c, step, Stream::compute, Phase::update_actor, Activity::phase_wait, 0,
+                           seconds(start), seconds(train), Flops(0), Bytes(0)});
+    }
+  }
+  log.spans.push_back({1, 0, Stream::compute, Phase::update_actor, Activity::phase_wait, 0, seconds(90),
+                       seconds(100), Flops(0), Bytes(0)});
+  log.measured = {{"generate_wait_seconds", 1}};
+  EXPECT_NEAR(analyse(log).measured[0].forecast.value_or(0), 20, 1e-9);
+}
+
 TEST(Analysis, RunWithoutACompletedStepHasPhasesButNoRates) {
   // The run ends in the first update_actor: only its first two windows remain.
   EventLog log = small_log();

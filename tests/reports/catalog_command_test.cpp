@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "reports/commands/commands.hpp"
+#include "scenarios/preset.hpp"
 #include "tests/reports/run_command.hpp"
 
 namespace rollcast {
@@ -65,6 +66,51 @@ TEST(CatalogCommand, NamesTheNearestForAnUnknownName) {
   EXPECT_THAT(r.err, HasSubstr("the catalog has no 'hgx-h10'; did you mean hgx-h100?"));
   EXPECT_THAT(run({"catalog", "show", "lama-3.1-8b"}).err, HasSubstr("did you mean llama-3.1-8b?"));
   EXPECT_THAT(run({"catalog", "show", "zzzzzz"}).err, HasSubstr("'rollcast catalog list' shows all names"));
+}
+
+TEST(CatalogCommand, ListsThePresetsAndShowsOne) {
+  CommandRun const list = run({"catalog", "presets"});
+  EXPECT_EQ(list.exit_code, 0);
+  EXPECT_THAT(list.out, testing::ContainsRegex("trl +grpo, dpo, sft +deepspeed, fsdp2 +colocated, separate"));
+  CommandRun const one = run({"catalog", "presets", "verl"});
+  EXPECT_EQ(one.exit_code, 0);
+  EXPECT_THAT(one.out, testing::StartsWith("preset verl (grpo, fsdp2, colocated)\n"));
+  for (PresetValue const& v : framework_preset(FrameworkKind::verl, AlgorithmKind::grpo, TrainerKind::fsdp2,
+                                               PresetMode::colocated)) {
+    EXPECT_THAT(one.out, HasSubstr("  " + std::string(v.key) + " "));
+    EXPECT_THAT(one.out, HasSubstr("] " + std::string(v.source) + "\n"));
+  }
+  EXPECT_THAT(run({"catalog", "presets", "verl", "--trainer", "megatron", "--mode", "async"}).out,
+              testing::StartsWith("preset verl (grpo, megatron, async)\n"));
+}
+
+// Exactly the keys that preset_differences names; without a common trainer each takes its usual one.
+TEST(CatalogCommand, ComparesTwoPresets) {
+  CommandRun const r = run({"catalog", "presets", "openrlhf", "verl"});
+  EXPECT_EQ(r.exit_code, 0);
+  EXPECT_THAT(r.out, testing::StartsWith(
+                         "openrlhf (ppo, deepspeed, colocated) against verl (ppo, fsdp2, colocated)\n"));
+  auto const a = framework_preset(FrameworkKind::openrlhf, AlgorithmKind::ppo, TrainerKind::deepspeed);
+  auto const b = framework_preset(FrameworkKind::verl, AlgorithmKind::ppo, TrainerKind::fsdp2);
+  std::size_t rows = 0;
+  for (PresetDifference const& d : preset_differences(a, b)) {
+    EXPECT_THAT(r.out, HasSubstr("\n  " + std::string(d.key)));
+    ++rows;
+  }
+  std::size_t lines = 0;
+  for (std::size_t at = r.out.find("\n  "); at != std::string::npos; at = r.out.find("\n  ", at + 1))
+    lines += std::string_view("[- ").find(r.out[at + 3]) == std::string_view::npos ? 1 : 0;
+  EXPECT_EQ(lines, rows);
+  EXPECT_THAT(run({"catalog", "presets", "verl", "verl"}).out, HasSubstr("They set the same."));
+}
+
+TEST(CatalogCommand, PresetsNameWhatThereIs) {
+  CommandRun const name = run({"catalog", "presets", "verll"});
+  EXPECT_EQ(name.exit_code, 2);
+  EXPECT_THAT(name.err, HasSubstr("no preset is called 'verll'; there are nemo-rl, verl, "));
+  CommandRun const algorithm = run({"catalog", "presets", "verl", "slime", "--algorithm", "dpo"});
+  EXPECT_EQ(algorithm.exit_code, 2);
+  EXPECT_THAT(algorithm.err, HasSubstr("verl has no preset for 'dpo'; it has grpo, ppo, sft"));
 }
 
 TEST(CatalogCommand, TakesAnOverrideFile) {

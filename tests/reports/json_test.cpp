@@ -18,10 +18,11 @@ TEST(Json, HasTheStableKeysInOrder) {
   Json const j = Json::parse(json_text(analyse(small_log())));
   std::vector<std::string> keys;
   for (auto const& [key, value] : j.items()) keys.push_back(key);
-  EXPECT_EQ(keys, (std::vector<std::string>{"schema", "scenario", "seed", "outcome", "step_seconds", "phases",
-                                            "tokens_per_second_per_gpu", "samples_per_second",
-                                            "gpu_hours_per_step", "utilization", "memory", "prices", "oom",
-                                            "stalls", "failures", "critical_path"}));
+  EXPECT_EQ(keys,
+            (std::vector<std::string>{"schema", "scenario", "seed", "outcome", "step_seconds", "phases",
+                                      "tokens_per_second_per_gpu", "samples_per_second", "gpu_hours_per_step",
+                                      "staleness", "samples", "padding_waste", "utilization", "memory",
+                                      "prices", "oom", "stalls", "failures", "critical_path"}));
 }
 
 TEST(Json, FiguresAreThoseOfTheAnalysis) {
@@ -37,6 +38,9 @@ TEST(Json, FiguresAreThoseOfTheAnalysis) {
   EXPECT_EQ(j["memory"]["main"]["peak_phase"], "update_actor");
   EXPECT_EQ(j["memory"]["main"]["capacity_bytes"], 85899345900);           // 80 x 2^30 = 85899345920
   EXPECT_EQ(j["memory"]["main"]["ledger"]["actor.weights"], 21474836500);  // 20 x 2^30 = 21474836480
+  EXPECT_EQ(j["staleness"], Json({{"mean", 0.25}, {"samples", {12, 4}}}));
+  EXPECT_EQ(j["samples"], Json({{"generated", 20}, {"trained", 16}, {"with_signal", 8}}));
+  EXPECT_EQ(j["padding_waste"], 0.2);
   EXPECT_TRUE(j["oom"].empty());
   EXPECT_EQ(j["critical_path"][0], Json({{"phase", "generate"}, {"cause", "compute"}, {"seconds", 70.0}}));
 }
@@ -48,6 +52,9 @@ TEST(Json, NoCompletedStepGivesNulls) {
   EXPECT_EQ(j["outcome"], "oom");
   EXPECT_TRUE(j["step_seconds"]["mean"].is_null());
   EXPECT_TRUE(j["tokens_per_second_per_gpu"].is_null());
+  EXPECT_TRUE(j["staleness"]["mean"].is_null());
+  EXPECT_TRUE(j["samples"]["with_signal"].is_null());
+  EXPECT_TRUE(j["padding_waste"].is_null());
   EXPECT_EQ(j["oom"][0]["allocation"], "logits");
   EXPECT_EQ(j["oom"][0]["requested_bytes"], 4294967300);  // 4 x 2^30 = 4294967296
 }

@@ -66,6 +66,47 @@ TEST(LogFile, RoundTripIsExact) {
   EXPECT_EQ(json_text(analyse(back)), json_text(analyse(log)));
 }
 
+TEST(LogFile, SamplesOfAStepComeBack) {
+  EventLog log = small_log();
+  log.steps[1].signal_samples.reset();
+  log.steps[1].staleness.clear();
+  LogResult const r = read(log_text(log));
+  ASSERT_TRUE(r.log.has_value()) << r.error;
+  EXPECT_EQ(r.log->steps[0].generated_samples, 10);
+  EXPECT_EQ(r.log->steps[0].computed_tokens, 11000);
+  EXPECT_EQ(r.log->steps[0].useful_tokens, 8800);
+  EXPECT_EQ(r.log->steps[0].staleness, (std::vector<std::int64_t>{6, 2}));
+  EXPECT_EQ(r.log->steps[0].signal_samples, std::optional<std::int64_t>(4));
+  EXPECT_TRUE(r.log->steps[1].staleness.empty());
+  EXPECT_FALSE(r.log->steps[1].signal_samples.has_value());
+}
+
+// Logs that end a step's record after the preemptions.
+TEST(LogFile, AnOlderLogIsRead) {
+  std::string text = log_text(small_log());
+  for (int step = 0; step < 2; ++step) text = replaced(text, ",1,10,11000,8800,[6,2],4]", ",1]");
+  LogResult const r = read(text);
+  ASSERT_TRUE(r.log.has_value()) << r.error;
+  EXPECT_EQ(r.log->steps[1].samples, 8);
+  SampleUse const use = analyse(*r.log).samples;
+  EXPECT_EQ(use.generated, 0);
+  EXPECT_FALSE(use.mean_staleness.has_value());
+  EXPECT_FALSE(use.with_signal.has_value());
+  EXPECT_FALSE(use.padding_waste.has_value());
+}
+
+TEST(LogFile, WarmUpStepsAreNegative) {
+  EventLog log = small_log();
+  log.phases[0].step = -1;
+  log.spans[0].step = -2;
+  log.handovers[0].step = -1;
+  LogResult const r = read(log_text(log));
+  ASSERT_TRUE(r.log.has_value()) << r.error;
+  EXPECT_EQ(r.log->phases[0].step, -1);
+  EXPECT_EQ(r.log->spans[0].step, -2);
+  EXPECT_EQ(r.log->handovers[0].step, -1);
+}
+
 TEST(LogFile, ALogWithoutPricesIsRead) {
   EventLog log = small_log();
   log.pools[0].prices = {};
@@ -123,6 +164,12 @@ TEST(LogFile, BadRecordsAreRefusedWithTheirLine) {
   EXPECT_NE(error_of(replaced(text, "[\"step\",0,100,", "[\"step\",200,100,")).find("ends before it starts"),
             std::string::npos);
   EXPECT_NE(error_of(replaced(text, "[\"step\",0,100,", "[\"step\",0,1e10,")).find("not a number from 0 to"),
+            std::string::npos);
+  EXPECT_NE(error_of(replaced(text, "11000,8800", "11000,11001")).find("more useful tokens than computed"),
+            std::string::npos);
+  EXPECT_NE(error_of(replaced(text, "[6,2],4]", "[6,2],9]")).find("more samples with a signal than samples"),
+            std::string::npos);
+  EXPECT_NE(error_of(replaced(text, "[6,2],4]", "6,4]")).find("its staleness is not a list"),
             std::string::npos);
   EXPECT_NE(error_of(replaced(text, "\"rollout_tail\"", "\"lunch\"")).find("'lunch' is no activity"),
             std::string::npos);

@@ -40,7 +40,7 @@ void add_step(EventLog& log, int step, double start, double generate) {
   counter(CounterKind::memory, Role::rollout, MemoryCategory::kv_pages, start, GiB(40).value);
   counter(CounterKind::memory, Role::rollout, MemoryCategory::kv_pages, train, 0);
   log.handovers.push_back({step, 0, 1, seconds(train), seconds(train), 4});
-  log.steps.push_back({seconds(start), seconds(sync + 10), 8, 800, 8000, 1});
+  log.steps.push_back({seconds(start), seconds(sync + 10), 8, 800, 8000, 1, 10, 11000, 8800, {6, 2}, 4});
 }
 
 RankLedger ledger() {

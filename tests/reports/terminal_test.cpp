@@ -42,6 +42,31 @@ TEST(Terminal, OutcomesSayWhatHappened) {
   EXPECT_EQ(verdict(analyse(EventLog{})), "The run completed no step.");
 }
 
+TEST(Terminal, SamplesAreTalkedOfWhereThereIsSomethingToSay) {
+  // 16 of 20 trained, 8 of 16 with a signal, 4 of 16 one update old, 20 % padding.
+  TerminalOptions wide;
+  wide.width = 240;
+  EXPECT_THAT(
+      render_terminal(analyse(small_log()), wide),
+      HasSubstr("\nSamples: staleness 0.25 weight updates (0: 75 %, 1: 25 %), 80 % of the generated ones are "
+                "trained on, 50 % of the trained ones have a signal, 20 % of the tokens of the update are "
+                "padding.\n"));
+  EventLog log = small_log();
+  for (StepRecord& s : log.steps) {
+    s.generated_samples = s.samples;
+    s.staleness = {8};
+    s.signal_samples.reset();
+    s.useful_tokens = s.computed_tokens;
+  }
+  EXPECT_EQ(render_terminal(analyse(log), {}).find("Samples: "), std::string::npos);
+}
+
+TEST(Terminal, TheWarmUpHasNoNumber) {
+  EventLog log = small_log_with_oom();
+  log.ooms[0].step = -1;
+  EXPECT_THAT(verdict(analyse(log)), HasSubstr("in update_actor of the warm-up at 61.2 s"));
+}
+
 TEST(Terminal, LinesKeepToTheWidth) {
   EventLog log = small_log();
   log.notes.push_back(std::string(40, 'x') + " " + std::string(40, 'y') + " " + std::string(40, 'z'));

@@ -156,5 +156,15 @@ TEST(TraceTracks, OverlapGoesToANewLaneAndNestingStays) {
   EXPECT_EQ(slices[3].lane, 0);
 }
 
+TEST(Trace, TheWarmUpIsNamed) {
+  EventLog log = small_log();
+  log.phases[0].step = -1;
+  log.spans[0].step = -3;
+  std::string const text = trace_text(log);
+  EXPECT_NE(text.find("\"cat\":\"phase\",\"args\":{\"step\":\"warm-up\"}"), std::string::npos);
+  EXPECT_NE(text.find("\"args\":{\"step\":\"warm-up\",\"phase\":\"generate\""), std::string::npos);
+  EXPECT_EQ(text.find("\"step\":-"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace rollcast

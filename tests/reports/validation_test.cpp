@@ -55,15 +55,17 @@ TEST(Validation, ACaseTakesWhatItsScenarioMeasured) {
   ValidationCase const c = case_of(*read.scenario);
   EXPECT_EQ(c.source, "NeMo-RL performance summary v0.5");
   EXPECT_EQ(c.grade, "A");
-  EXPECT_EQ(c.work, "llama-3.1-8b, grpo, full, 2048 samples");
+  EXPECT_TRUE(c.work.starts_with(
+      "llama-3.1-8b, grpo, full, 2048 samples, prompts of 127 tokens, responses of log-normal("))
+      << c.work;
   ASSERT_EQ(c.quantities.size(), 2U);
   EXPECT_EQ(c.quantities[0].name, "step_seconds");
   EXPECT_EQ(c.quantities[0].measured, 92.8);
   EXPECT_FALSE(c.quantities[0].predicted);
 }
 
-// Twice the samples, another model or an adapter is other work; another layout is not.
-TEST(Validation, WorkIsModelAlgorithmAndSamples) {
+// Twice the samples, another model, other lengths or an adapter is other work; another layout is not.
+TEST(Validation, WorkIsModelAlgorithmSamplesAndLengths) {
   auto const work = [](std::vector<std::string> sets) {
     ScenarioResult const read = read_example(std::move(sets));
     EXPECT_TRUE(read.scenario) << format(read.problems);
@@ -73,6 +75,10 @@ TEST(Validation, WorkIsModelAlgorithmAndSamples) {
   EXPECT_EQ(work({"train.parallel.tp=2", "cluster.nodes=4"}), same);
   EXPECT_NE(work({"algorithm.prompts=128"}), same);
   EXPECT_NE(work({"model=llama-3-8b"}), same);
+  EXPECT_NE(work({"workload.prompt_tokens=77"}), same);
+  EXPECT_NE(work({"workload.response_tokens={lognormal: {mean: 900, p95: 2000}, max: 3969}"}), same);
+  EXPECT_NE(work({"workload.response_tokens={lognormal: {mean: 900, p95: 2000}, max: 3969}"}),
+            work({"workload.response_tokens={lognormal: {mean: 900, p95: 2001}, max: 3969}"}));
   EXPECT_NE(work({"algorithm.adapter={kind: lora}"}), same);
 }
 
@@ -111,6 +117,19 @@ TEST(Validation, MedianOfTwo) {
   EXPECT_NEAR(*v.summaries[0].median, 0.2, 1e-12);
 }
 
+// Source x: 10 %, 10 %, 20 % (median 10 %); y: 40 %; z: 30 %. Of all five 20 %, of the three medians 30 %.
+TEST(Validation, EverySourceCountsTheSame) {
+  std::vector<ValidationCase> cases = {step_case("a", 100, 110), step_case("b", 100, 90),
+                                       step_case("c", 100, 120), step_case("d", 100, 140),
+                                       step_case("e", 100, 70)};
+  cases[3].source = "y";
+  cases[4].source = "z";
+  ErrorSummary const s = validate(cases, {}).summaries.at(0);
+  EXPECT_NEAR(*s.median, 0.2, 1e-12);
+  EXPECT_EQ(s.sources, 3);
+  EXPECT_NEAR(*s.median_by_source, 0.3, 1e-12);
+}
+
 TEST(Validation, PairsAreOfOneSourceAndWorkAndFarApart) {
   auto const pairs = [](ValidationCase a, ValidationCase b) {
     return validate({std::move(a), std::move(b)}, {}).pairs;
@@ -144,7 +163,22 @@ TEST(Validation, APairAgreesWhereTheFasterOneIsTheSame) {
   EXPECT_FALSE(pair(90, std::nullopt).agrees());
 }
 
-TEST(Validation, Text) { expect_golden(validation_text(small()), "validation_small.txt"); }
+TEST(Validation, Text) { expect_golden(validation_text(small(), PairsShown::all), "validation_small.txt"); }
+
+TEST(Validation, PairsThatDisagreeAreAlwaysShown) {
+  auto const text = [](std::optional<double> a, PairsShown shown) {
+    return validation_text(validate({step_case("a", 100, a), step_case("b", 125, 100)}, {}), shown);
+  };
+  EXPECT_EQ(text(90, PairsShown::disagreeing).find("a is 1.25"), std::string::npos);
+  EXPECT_NE(text(90, PairsShown::disagreeing).find("1 of 1 forecasts name the faster one\n"),
+            std::string::npos);
+  EXPECT_NE(text(90, PairsShown::all).find("a is 1.25 times as fast as b; forecast 1.11: agrees"),
+            std::string::npos);
+  EXPECT_NE(text(110, PairsShown::disagreeing).find("the other one is faster"), std::string::npos);
+  EXPECT_NE(text(std::nullopt, PairsShown::disagreeing)
+                .find("0 of 0 forecasts name the faster one; 1 pair without"),
+            std::string::npos);
+}
 
 TEST(Validation, JsonHasOneItemPerQuantityInOrder) {
   Json const j = Json::parse(validation_json(small()));
