@@ -242,8 +242,8 @@ void write_score(Configuration& c) {
   if (!c.text("reward_model.sandbox_fusion.url")) return;
   c.draft.set("score.sandbox.workers", c.whole_or("reward_model.sandbox_fusion.max_concurrent", 64));
   c.draft.set_plain("score.sandbox.seconds.mean", "1 s");
-  c.draft.set_plain("score.sandbox.seconds.p95", "4 s");
-  c.assume("score.sandbox.seconds: mean 1 s, p95 4 s", "the configuration cannot tell");
+  c.draft.set_plain("score.sandbox.seconds.p95", "3 s");
+  c.assume("score.sandbox.seconds: mean 1 s, p95 3 s", "the configuration cannot tell");
 }
 
 void import_sft(Configuration& c) {

@@ -33,7 +33,7 @@ TEST(EngineDefaults, SglangGoesByMemoryAndTp) {
   EXPECT_EQ(of(EngineKind::sglang, "h100-sxm").block_size, 1);
   EXPECT_EQ(of(EngineKind::sglang, "l40s").max_num_batched_tokens, 4096);
   EXPECT_EQ(of(EngineKind::sglang, "a10g").max_num_batched_tokens, 2048);
-  EXPECT_EQ(of(EngineKind::sglang, "b200").max_num_batched_tokens, 16384);
+  EXPECT_EQ(of(EngineKind::sglang, "b200-sxm").max_num_batched_tokens, 16384);
   // H100: 512 + 1.5 x 8192 + 2 x 256 + 1024 / 8 = 13,440 MiB are left over.
   Gpu const& h100 = *find_gpu(builtin_catalog(), "h100-sxm");
   EXPECT_NEAR(

@@ -107,8 +107,8 @@ TEST(ImportVerl, FullyAsynchronous) {
 TEST(ImportVerl, OneStepOffWithAdapter) {
   Job const j = job_of(command(
       "python3 -m recipe.one_step_off_policy.main_ppo actor_rollout_ref.model.path=Qwen/Qwen3-4B "
-      "algorithm.adv_estimator=grpo data.train_batch_size=8 actor_rollout_ref.rollout.n=5 "
-      "actor_rollout_ref.actor.ppo_mini_batch_size=8 actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=1 "
+      "algorithm.adv_estimator=grpo data.train_batch_size=12 actor_rollout_ref.rollout.n=5 "
+      "actor_rollout_ref.actor.ppo_mini_batch_size=12 actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=1 "
       "actor_rollout_ref.model.lora_rank=16 actor_rollout_ref.model.target_modules='all-linear' "
       "actor_rollout_ref.rollout.name=vllm trainer.nnodes=1 trainer.n_gpus_per_node=6 rollout.nnodes=1 "
       "rollout.n_gpus_per_node=2"));
@@ -172,7 +172,7 @@ TEST(ImportVerl, TellsWrongValuesWithTheirPlace) {
   ImportedScenario const r = command(kLeast + "\\\n  trainer.nnodes=two \\\n  data.max_prompt_length=0");
   EXPECT_EQ(r.text, "");
   ASSERT_EQ(r.problems.size(), 2U);
-  EXPECT_EQ(format(r.problems[0]).substr(0, 70),
+  EXPECT_EQ(format(r.problems[0]).substr(0, 71),
             "--cmd:2:3: trainer.nnodes: 'two'; write a whole number\n    trainer.nnod");
   EXPECT_THAT(format(r.problems[1]),
               HasSubstr("--cmd:3:3: data.max_prompt_length: '0'; write a whole number"));
@@ -189,6 +189,7 @@ TEST(ImportVerl, PoolsThatFillNoNode) {
   // 6 + 2 GPUs on each of 2 nodes: nodes of their own
   Job j = job_of(command(kLeast +
                          "actor_rollout_ref.hybrid_engine=False trainer.nnodes=2 trainer.n_gpus_per_node=6 "
+                         "data.train_batch_size=768 actor_rollout_ref.actor.ppo_mini_batch_size=192 "
                          "rollout.nnodes=2 rollout.n_gpus_per_node=2"));
   EXPECT_EQ(j.pools[0].cluster.gpus(), 12);
   EXPECT_EQ(j.pools[1].cluster.gpus(), 4);
