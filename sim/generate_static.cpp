@@ -26,6 +26,18 @@ StaticOptions options_of(RunState const& run, PoolState const& pool) {
   return o;
 }
 
+// Contiguous shares, as a single controller splits a batch.
+std::vector<std::vector<Sample>> shares_of(std::vector<Sample> const& samples, int engines) {
+  std::vector<std::vector<Sample>> shares(static_cast<std::size_t>(engines));
+  std::size_t const n = samples.size();
+  std::size_t const p = shares.size();
+  for (std::size_t i = 0; i < p; ++i) {
+    shares[i].assign(samples.begin() + static_cast<std::ptrdiff_t>(n * i / p),
+                     samples.begin() + static_cast<std::ptrdiff_t>(n * (i + 1) / p));
+  }
+  return shares;
+}
+
 std::vector<StaticSequence> sequences_of(std::vector<Sample> const& share, std::size_t first,
                                          std::size_t last) {
   std::vector<StaticSequence> sequences;
@@ -50,7 +62,7 @@ void generate_static(PhaseRun& p) {
   RolloutPool const& rollout = *p.run.rollout;
   EngineOptions const& e = rollout.job.rollout;
   Seconds const start = p.run.engine.now();
-  auto const shares = shard(p.batch.samples, rollout.engines());
+  auto const shares = shares_of(p.batch.samples, rollout.engines());
   std::size_t most = 0;
   for (auto const& share : shares) most = std::max(most, share.size());
   std::size_t const feed = e.feed > 0 ? static_cast<std::size_t>(e.feed) : std::max<std::size_t>(1, most);

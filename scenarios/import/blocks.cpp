@@ -373,4 +373,13 @@ void set_environment(Configuration& c, std::int64_t turns, std::int64_t observat
            "these are limits");
 }
 
+void leave_out_rounds(Configuration& c) {
+  if (!c.draft.has("schedule.async")) return;
+  for (std::string_view const key : {"algorithm.dynamic_sampling", "rollout.oversampling"}) {
+    if (!c.draft.has(key)) continue;
+    c.draft.erase(key);
+    c.assume(fmt::format("{}: none", key), "an asynchronous run generates without an end");
+  }
+}
+
 }  // namespace rollcast

@@ -72,4 +72,8 @@ void drop_contradictions(Configuration& c);
 // score.environment of a tool-using run, with what is not known assumed.
 void set_environment(Configuration& c, std::int64_t turns, std::int64_t observation_tokens);
 
+// What an asynchronous schedule has no use for, taken out and listed: rounds of dynamic sampling and prompts
+// beyond those that are needed, where generation never ends.
+void leave_out_rounds(Configuration& c);
+
 }  // namespace rollcast

@@ -44,6 +44,11 @@ Importer const& importer_of(FrameworkKind framework) {
   return *it;
 }
 
+void import_with(Importer const& importer, Configuration& c) {
+  importer.import(c);
+  leave_out_rounds(c);
+}
+
 // A word of a sentence as it may stand in a comment.
 std::string clean(std::string_view text) {
   std::string out = without_secrets(text);
@@ -223,7 +228,7 @@ void run(Configuration& c, Importer const& importer, Script const& script, bool 
     return;
   }
   read_command(c, importer, launch);
-  importer.import(c);
+  import_with(importer, c);
 }
 
 bool is_yaml(std::string const& path) {
@@ -253,7 +258,7 @@ ImportedScenario import_file(FrameworkKind framework, std::string const& path, I
     Parents const parents = framework == FrameworkKind::nemo_rl ? Parents::followed : Parents::ignored;
     Value const root = d.root;
     add_document(c, root, folder, parents, 0, c.settings);
-    if (c.problems.empty()) importer.import(c);
+    if (c.problems.empty()) import_with(importer, c);
   } else {
     run(c, importer, read_script(d, {folder, options.defines}), false);
   }

@@ -105,7 +105,8 @@ void describe(Fields& f, Algorithm& a) {
     f.integer("group_size", a.group_size, {1, 2000, false}, "samples per prompt (grpo, ppo)");
     if (!f.has("train_batch")) a.train_batch = a.samples();
     f.integer("train_batch", a.train_batch, kBatch,
-              "samples (dpo: pairs) per optimizer step; grpo, ppo: all samples of the step by default");
+              "samples (dpo: pairs) per optimizer step; grpo, ppo: all samples of the step by default, of an "
+              "asynchronous step those of one part");
     f.derived("train_batch");
   } else {
     std::string const why = fmt::format("{} trains on a data set, it generates nothing", name_of(a.kind));

@@ -194,6 +194,17 @@ void read_workload(Fields& f, Job& job, ScenarioPlace const& place) {
   f.require("workload", "write for example workload: {prompt_tokens: 512, response_tokens: 1024}");
 }
 
+// An asynchronous step comes in parts; without a train_batch each is an optimizer step.
+void cut_train_batch(Fields& f, Job& job) {
+  int const parts = job.schedule.async.parts_per_step;
+  if (job.schedule.kind != ScheduleKind::async || job.algorithm.samples() % parts != 0) return;
+  for (Origin& o : f.reading().origins) {
+    if (o.key != "algorithm.train_batch" || o.from != "derived") continue;
+    job.algorithm.train_batch = job.algorithm.samples() / parts;
+    o.value = fmt::format("{}", job.algorithm.train_batch);
+  }
+}
+
 void read_rollout(Fields& f, Job& job) {
   if (!f.listing() && !generates(job.algorithm.kind)) {
     std::string const why = fmt::format("{} generates nothing", name_of(job.algorithm.kind));
@@ -206,6 +217,7 @@ void read_rollout(Fields& f, Job& job) {
     describe(g, job.rollout, pools[static_cast<std::size_t>(job.role_pools.rollout)].cluster.node.gpu);
   });
   read_schedule(f, job.schedule);
+  if (!f.listing()) cut_train_batch(f, job);
   f.group("score", "who scores the samples by rule, and how long it takes",
           [&](Fields& g) { describe(g, job.score); });
 }

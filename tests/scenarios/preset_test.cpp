@@ -179,7 +179,9 @@ TEST(Preset, TwoFrameworksDifferInTheKeysOfTheirTables) {
     for (FrameworkKind f : known_frameworks()) {
       Case b = a;
       b.framework = f;
-      if (f == a.framework || table_of(b).empty()) continue;
+      auto const modes = preset_modes(f);
+      bool const has_mode = std::find(modes.begin(), modes.end(), a.mode) != modes.end();
+      if (f == a.framework || !has_mode || table_of(b).empty()) continue;
       ScenarioResult const ra = read(a);
       ScenarioResult const rb = read(b);
       ASSERT_TRUE(ra.scenario) << text_of(a) << "\n" << format(ra.problems);
@@ -196,6 +198,7 @@ TEST(Preset, TwoFrameworksDifferInTheKeysOfTheirTables) {
         auto const it = told.find(key);
         std::string const where = text_of(a) + " against " + text_of(b) + ": " + key;
         if (key == "framework" || key == "framework.base" || key == "train.trainer") continue;
+        if (key == "algorithm.train_batch") continue;  // follows from schedule.async.parts_per_step
         if (it == told.end()) {
           EXPECT_FALSE(differs) << where;
         } else if (!it->second.source_a.empty() && !it->second.source_b.empty()) {

@@ -31,8 +31,6 @@ TEST(Simulated, TrainingFromHostMemoryIsNot) {
 TEST(Simulated, OrdersWithoutAStepAreNot) {
   for (auto const& [order, what] :
        {std::pair("[generate, update_actor, checkpoint]", "checkpoint is not simulated yet"),
-        std::pair("[generate, values, update_actor]", "values is not simulated yet"),
-        std::pair("[generate, update_critic, update_actor]", "update_critic is not simulated yet"),
         std::pair("[update_actor]", "a step without generate is not simulated yet"),
         std::pair("[generate, old_logprob]", "a step without update_actor is not simulated yet"),
         std::pair("[reference, generate, update_actor]",

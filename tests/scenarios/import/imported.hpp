@@ -21,7 +21,7 @@ inline Job job_of(ImportedScenario const& imported) {
   EXPECT_EQ(format(imported.problems), "");
   ScenarioResult const r = read_scenario_text(imported.text, "imported.yaml", {});
   EXPECT_EQ(format(r.problems), "") << imported.text;
-  return r.scenario ? r.scenario->job : Job{};
+  return r.scenario.value().job;
 }
 
 inline Job import_job(FrameworkKind framework, std::string const& file, ImportOptions const& options = {}) {
