@@ -119,12 +119,12 @@ TEST_F(ValidateCommand, WhatHasNoForecastSaysWhy) {
     EXPECT_TRUE(c["error"].is_null());
   }
   EXPECT_EQ(j["cases"][0]["reason"],
-            "train.offload.parameters: training from host memory is not simulated yet");
+            "train.offload.parameters: training with parameters in host memory is not simulated yet");
   EXPECT_EQ(j["cases"][1]["reason"],
-            "train.offload.parameters: training from host memory is not simulated yet");
+            "train.offload.parameters: training with parameters in host memory is not simulated yet");
   EXPECT_EQ(j["cases"][2]["reason"], "the run does not tell it");
   EXPECT_THAT(j["cases"][3]["reason"].get<std::string>(), HasSubstr("refused"));
-  EXPECT_THAT(run().out, HasSubstr("training from host memory is not simulated yet"));
+  EXPECT_THAT(run().out, HasSubstr("training with parameters in host memory is not simulated yet"));
 }
 
 TEST_F(ValidateCommand, AFileThatIsNoScenarioIsARowAndBadInput) {
