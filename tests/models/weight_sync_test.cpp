@@ -53,5 +53,51 @@ TEST(WeightSync, TensorParallelRanksGatherTheRest) {
   EXPECT_NEAR(gather(2, {.tp = 4, .pp = 2}), kWeights / 4 / kNic + 0.75 * kWeights / kNvlink, 1e-4);
 }
 
+// Trainer and engines on nodes of their own.
+WeightSync broadcast(Parallel train, int engine_nodes, bool same_node = false) {
+  Profile const profile = round_profile();
+  Job const trainer = with_layout(1, train);
+  Job const engines = with_layout(engine_nodes, {});
+  CollectivePrices collectives(profile, trainer.cluster);
+  return broadcast_weight_sync(profile, collectives, trainer, engines, same_node);
+}
+
+// One rank of each node in the ring, so every byte leaves the sender through its one NIC, however many
+// receive.
+TEST(WeightSync, AnotherPoolGetsEveryTensorOverOneNic) {
+  for (int const nodes : {1, 2, 8}) {
+    WeightSync const s = broadcast({}, nodes);
+    EXPECT_NEAR(s.transfer.value, kWeights / kNic, 2e-4) << nodes;
+    EXPECT_DOUBLE_EQ(s.gather.value, 0);
+    EXPECT_NEAR(s.copy.value, 2 * kWeights / (0.5 * 3.35e12), 1e-9);
+  }
+  // What tensor-parallel ranks hold is gathered first.
+  WeightSync const cut = broadcast({.tp = 4}, 1);
+  EXPECT_NEAR(cut.gather.value, 0.75 * kWeights / kNvlink, 1e-4);
+  EXPECT_NEAR(cut.total().value, (cut.gather + cut.transfer + cut.copy + cut.per_tensor).value, 1e-12);
+}
+
+TEST(WeightSync, PartsOfOneNodeSendOverNvlink) {
+  EXPECT_NEAR(broadcast({}, 1, true).transfer.value, kWeights / kNvlink, 2e-4);
+}
+
+// r = 16 on q and v of 32 layers: q [4096, 4096] has 16 x 8192 parameters, v [1024, 4096] 16 x 5120.
+TEST(WeightSync, AnAdapterAloneIsItsFactors) {
+  Profile const profile = round_profile();
+  Job job = with_layout(1, {});
+  job.algorithm.adapter = Adapter{.rank = 16, .targets = {"q", "v"}};
+  CollectivePrices collectives(profile, job.cluster);
+  WeightSync const merged = ipc_weight_sync(profile, collectives, job);
+  EXPECT_DOUBLE_EQ(merged.weights.value, kWeights);
+  EXPECT_DOUBLE_EQ(merged.tensors, 291);
+  job.algorithm.adapter->sync = AdapterSync::adapter;
+  WeightSync const alone = ipc_weight_sync(profile, collectives, job);
+  EXPECT_DOUBLE_EQ(alone.weights.value, 2.0 * 32 * 16 * (8192 + 5120));
+  EXPECT_DOUBLE_EQ(alone.tensors, 32 * 2 * 2);
+  EXPECT_NEAR(alone.per_tensor.value, 128 * 50e-6, 1e-12);
+  WeightSync const sent = broadcast_weight_sync(profile, collectives, job, job, false);
+  EXPECT_DOUBLE_EQ(sent.weights.value, alone.weights.value);
+}
+
 }  // namespace
 }  // namespace rollcast
