@@ -2,6 +2,9 @@
 // achieves of them is the Profile's business (profile.hpp).
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -72,7 +75,11 @@ struct ClusterSpec {
   int nodes = 1;
   Fabric fabric;
 
-  int gpus() const { return nodes * node.gpus; }
+  // At most the largest int: what a file says is counted before it is checked.
+  int gpus() const {
+    std::int64_t const all = std::int64_t{nodes} * node.gpus;
+    return static_cast<int>(std::min<std::int64_t>(all, std::numeric_limits<int>::max()));
+  }
 };
 
 }  // namespace rollcast
