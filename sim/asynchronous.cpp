@@ -135,7 +135,7 @@ class AsyncRollout {
  private:
   // As many groups as the rule allows.
   void fill() {
-    std::vector<std::pair<std::int64_t, std::vector<Sample>>> groups;
+    std::vector<std::pair<std::int64_t, std::vector<StepSample>>> groups;
     Job const& job = run_.job;
     for (std::int64_t n = admission_.may_start(); n > 0; n = admission_.may_start()) {
       for (std::int64_t i = 0; i < n; ++i) {

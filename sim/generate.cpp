@@ -41,11 +41,11 @@ void record_curve(PhaseRecorder const& recorder, int rank_class, RolloutEngine c
   }
 }
 
-using Groups = std::vector<std::pair<std::int64_t, std::vector<Sample>>>;
+using Groups = std::vector<std::pair<std::int64_t, std::vector<StepSample>>>;
 
-Groups grouped(std::vector<Sample> const& samples) {
+Groups grouped(std::vector<StepSample> const& samples) {
   Groups groups;
-  for (Sample const& s : samples) {
+  for (StepSample const& s : samples) {
     if (groups.empty() || groups.back().first != s.prompt) groups.push_back({s.prompt, {}});
     groups.back().second.push_back(s);
   }
@@ -169,7 +169,7 @@ void run_oversampled(PhaseRun& p, RolloutLoop& loop, Collected& collected) {
     if (g < static_cast<std::size_t>(carried))
       started_before += static_cast<std::int64_t>(groups[g].second.size());
     groups[g].first = static_cast<std::int64_t>(g);
-    for (Sample& s : groups[g].second) {
+    for (StepSample& s : groups[g].second) {
       s.id = id++;
       s.prompt = static_cast<int>(g);
     }

@@ -27,8 +27,8 @@ StaticOptions options_of(RunState const& run, PoolState const& pool) {
 }
 
 // Contiguous shares, as a single controller splits a batch.
-std::vector<std::vector<Sample>> shares_of(std::vector<Sample> const& samples, int engines) {
-  std::vector<std::vector<Sample>> shares(static_cast<std::size_t>(engines));
+std::vector<std::vector<StepSample>> shares_of(std::vector<StepSample> const& samples, int engines) {
+  std::vector<std::vector<StepSample>> shares(static_cast<std::size_t>(engines));
   std::size_t const n = samples.size();
   std::size_t const p = shares.size();
   for (std::size_t i = 0; i < p; ++i) {
@@ -38,7 +38,7 @@ std::vector<std::vector<Sample>> shares_of(std::vector<Sample> const& samples, i
   return shares;
 }
 
-std::vector<StaticSequence> sequences_of(std::vector<Sample> const& share, std::size_t first,
+std::vector<StaticSequence> sequences_of(std::vector<StepSample> const& share, std::size_t first,
                                          std::size_t last) {
   std::vector<StaticSequence> sequences;
   for (std::size_t i = first; i < last; ++i)
@@ -47,7 +47,7 @@ std::vector<StaticSequence> sequences_of(std::vector<Sample> const& share, std::
 }
 
 // Ranks that gather each other's weights generate until the longest of all batches is done.
-int steps_together(std::vector<std::vector<Sample>> const& shares, std::size_t first, std::size_t feed) {
+int steps_together(std::vector<std::vector<StepSample>> const& shares, std::size_t first, std::size_t feed) {
   int longest = 0;
   for (auto const& share : shares) {
     for (std::size_t i = first; i < std::min(share.size(), first + feed); ++i)

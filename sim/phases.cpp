@@ -194,7 +194,7 @@ void hand_over_samples(RunState& run, Batch const& batch) {
   auto const trained = forward_shards(actor, batch.samples);
   std::map<std::pair<int, int>, int> counts;  // (engine, replica) -> samples
   for (std::size_t r = 0; r < trained.size(); ++r) {
-    for (Sample const& s : trained[r])
+    for (StepSample const& s : trained[r])
       ++counts[{batch.engine_of[static_cast<std::size_t>(s.id)], static_cast<int>(r)}];
   }
   Placement const& from = run.rollout->pool->placement;

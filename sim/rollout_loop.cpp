@@ -32,12 +32,13 @@ Request RolloutLoop::request_of(Live const& l) const {
           .response_tokens = turn.generate_tokens};
 }
 
-void RolloutLoop::start(std::vector<std::pair<std::int64_t, std::vector<Sample>>> const& groups, Seconds at) {
+void RolloutLoop::start(std::vector<std::pair<std::int64_t, std::vector<StepSample>>> const& groups,
+                        Seconds at) {
   std::vector<Request> requests;
   for (auto const& [number, samples] : groups) {
     missing_[number] = static_cast<int>(samples.size());
     done_[number].reserve(samples.size());
-    for (Sample const& s : samples) {
+    for (StepSample const& s : samples) {
       if (s.generated >= s.response_tokens) {
         done_[number].push_back({.sample = s, .group = number, .generated = s.generated, .finished = at});
         --missing_.at(number);
@@ -60,7 +61,7 @@ Seconds RolloutLoop::scored_by(std::int64_t id, Seconds at) {
   Scoring const& s = job_.score;
   Seconds service = s.seconds_per_sample;
   if (s.sandbox) {
-    Sample const& sample_drawn = live_.at(id).life.sample;
+    StepSample const& sample_drawn = live_.at(id).life.sample;
     service = sample(distribution_of(s.sandbox->seconds, s.sandbox->timeout),
                      {seed_, Purpose::score_time, static_cast<std::uint32_t>(sample_drawn.draw_step),
                       static_cast<std::uint64_t>(id)});

@@ -24,7 +24,7 @@ struct FinishedGroup {
 
 // One sample in its life.
 struct SampleLife {
-  Sample sample;
+  StepSample sample;
   std::int64_t group = 0;
   int engine = 0;
   int generated = 0;  // tokens of the policy
@@ -38,7 +38,7 @@ class RolloutLoop {
   RolloutLoop(RolloutPool const& pool, Job const& job, std::uint64_t seed, Seconds start);
 
   // Ids of samples must be new. All groups of one call reach the engines as one batch.
-  void start(std::vector<std::pair<std::int64_t, std::vector<Sample>>> const& groups, Seconds at);
+  void start(std::vector<std::pair<std::int64_t, std::vector<StepSample>>> const& groups, Seconds at);
   // The next group that is finished at or before limit; else the clock goes to limit (if finite).
   std::optional<FinishedGroup> next_group(Seconds limit);
 

@@ -66,7 +66,7 @@ struct RolloutPool {
 // The samples of one step on their way.
 struct Batch {
   int step = 0;
-  std::vector<Sample> samples = {};
+  std::vector<StepSample> samples = {};
   std::vector<int> engine_of = {};     // of each sample, once generated
   std::vector<Seconds> finished = {};  // of each sample
   Seconds generated = {};
@@ -88,7 +88,7 @@ struct RunState {
   std::vector<std::unique_ptr<Team>> teams = {};
   std::optional<RolloutPool> rollout = {};
   // Groups that the step before has left unfinished (partial rollout).
-  std::vector<std::pair<std::int64_t, std::vector<Sample>>> carried = {};
+  std::vector<std::pair<std::int64_t, std::vector<StepSample>>> carried = {};
   bool stopped = false;  // the run ended otherwise than completed
 
   Team* find_team(Role role) const {
@@ -118,6 +118,6 @@ void synchronise_weights(PhaseRun& p);
 void copy_to_and_from_host(PhaseRun& p, std::vector<std::vector<HostCopy>> const& of_class);
 
 // The sequences of each replica in a forward pass over the whole batch.
-std::vector<std::vector<Sample>> forward_shards(Team const& team, std::vector<Sample> const& samples);
+std::vector<std::vector<StepSample>> forward_shards(Team const& team, std::vector<StepSample> const& samples);
 
 }  // namespace rollcast

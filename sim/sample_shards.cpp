@@ -5,10 +5,10 @@
 namespace rollcast {
 namespace {
 
-std::vector<int> lengths_of(std::vector<Sample> const& samples) {
+std::vector<int> lengths_of(std::vector<StepSample> const& samples) {
   std::vector<int> lengths;
   lengths.reserve(samples.size());
-  for (Sample const& s : samples) lengths.push_back(s.tokens());
+  for (StepSample const& s : samples) lengths.push_back(s.tokens());
   return lengths;
 }
 
@@ -36,8 +36,9 @@ RankLengths slices(RankLengths const& ranks, std::size_t step, std::size_t steps
 
 }  // namespace
 
-std::vector<std::vector<Sample>> forward_shards(Team const& team, std::vector<Sample> const& samples) {
-  std::vector<std::vector<Sample>> shards;
+std::vector<std::vector<StepSample>> forward_shards(Team const& team,
+                                                    std::vector<StepSample> const& samples) {
+  std::vector<std::vector<StepSample>> shards;
   for (auto const& part : deal_samples(team.job, lengths_of(samples), team.replicas())) {
     auto& shard = shards.emplace_back();
     for (int i : part) shard.push_back(samples[static_cast<std::size_t>(i)]);
@@ -45,12 +46,12 @@ std::vector<std::vector<Sample>> forward_shards(Team const& team, std::vector<Sa
   return shards;
 }
 
-RankLengths forward_lengths(Team const& team, std::vector<Sample> const& samples) {
+RankLengths forward_lengths(Team const& team, std::vector<StepSample> const& samples) {
   std::vector<int> const lengths = lengths_of(samples);
   return picked(deal_samples(team.job, lengths, team.replicas()), lengths);
 }
 
-std::vector<RankLengths> optimizer_steps(Team const& team, std::vector<Sample> const& samples) {
+std::vector<RankLengths> optimizer_steps(Team const& team, std::vector<StepSample> const& samples) {
   Algorithm const& a = team.job.algorithm;
   std::vector<int> const lengths = lengths_of(samples);
   // train_batch counts pairs for dpo.

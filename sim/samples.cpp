@@ -7,10 +7,10 @@ namespace rollcast {
 
 namespace {
 
-std::vector<Sample> dataset_samples(Job const& job, std::uint64_t seed, int step) {
+std::vector<StepSample> dataset_samples(Job const& job, std::uint64_t seed, int step) {
   Algorithm const& a = job.algorithm;
   bool const pairs = a.kind == AlgorithmKind::dpo;
-  std::vector<Sample> samples;
+  std::vector<StepSample> samples;
   for (DatasetItem const& item : items_of_step(a.kind, job.workload, a.train_batch, seed, step)) {
     auto const add = [&](int response) {
       samples.push_back({.id = static_cast<std::int64_t>(samples.size()),
@@ -27,9 +27,10 @@ std::vector<Sample> dataset_samples(Job const& job, std::uint64_t seed, int step
 
 }  // namespace
 
-std::vector<Sample> samples_of_step(Job const& job, std::uint64_t seed, int step, int first, int prompts) {
+std::vector<StepSample> samples_of_step(Job const& job, std::uint64_t seed, int step, int first,
+                                        int prompts) {
   if (!generates(job.algorithm.kind)) return dataset_samples(job, seed, step);
-  std::vector<Sample> samples;
+  std::vector<StepSample> samples;
   if (prompts == 0) prompts = job.algorithm.prompts;
   samples.reserve(static_cast<std::size_t>(prompts * job.algorithm.group_size));
   auto const key = [&](Purpose purpose, std::int64_t index) {
@@ -39,7 +40,7 @@ std::vector<Sample> samples_of_step(Job const& job, std::uint64_t seed, int step
     int const prompt_tokens = sample(job.workload.prompt_tokens, key(Purpose::prompt_length, prompt), step);
     for (int sibling = 0; sibling < job.algorithm.group_size; ++sibling) {
       std::int64_t const id = std::int64_t{prompt} * job.algorithm.group_size + sibling;
-      Sample s{
+      StepSample s{
           .id = id,
           .prompt = prompt,
           .prompt_tokens = prompt_tokens,
@@ -69,7 +70,7 @@ TimeDistribution distribution_of(ServiceTime const& t, Seconds cut) {
   return {FixedTime{t.mean}, cut};
 }
 
-std::vector<Turn> turns_of(Job const& job, std::uint64_t seed, Sample const& s) {
+std::vector<Turn> turns_of(Job const& job, std::uint64_t seed, StepSample const& s) {
   if (!job.score.environment) return {{s.prompt_tokens, 0, s.response_tokens, Seconds(0)}};
   Environment const& e = *job.score.environment;
   TurnModel const model{

@@ -10,7 +10,7 @@
 
 namespace rollcast {
 
-struct Sample {
+struct StepSample {
   std::int64_t id = 0;  // within the step: prompt x group_size + sibling
   int prompt = 0;       // index of its prompt
   int prompt_tokens = 0;
@@ -25,14 +25,14 @@ struct Sample {
 // `prompts` (0: of the algorithm) x group_size samples, in order of id, from prompt `first` on; sft:
 // train_batch samples; dpo: as many pairs, chosen before rejected. Lengths depend on seed, step and index
 // alone.
-std::vector<Sample> samples_of_step(Job const& job, std::uint64_t seed, int step, int first = 0,
-                                    int prompts = 0);
+std::vector<StepSample> samples_of_step(Job const& job, std::uint64_t seed, int step, int first = 0,
+                                        int prompts = 0);
 
 // Whether the rewards of a prompt's group differ (equal_reward_groups); always without that option.
 bool has_signal(Job const& job, std::uint64_t seed, int step, std::int64_t prompt);
 
 // The turns of a sample with an environment; one turn without.
-std::vector<Turn> turns_of(Job const& job, std::uint64_t seed, Sample const& s);
+std::vector<Turn> turns_of(Job const& job, std::uint64_t seed, StepSample const& s);
 
 // The scenario checks have solved it; a fixed time where no spread was given.
 TimeDistribution distribution_of(ServiceTime const& t, Seconds cut);

@@ -6,7 +6,7 @@ namespace rollcast {
 namespace {
 
 std::int64_t samples_with_signal(RunState const& run, Batch const& batch) {
-  return std::count_if(batch.samples.begin(), batch.samples.end(), [&](Sample const& s) {
+  return std::count_if(batch.samples.begin(), batch.samples.end(), [&](StepSample const& s) {
     return has_signal(run.job, run.options.seed, batch.step, s.prompt);
   });
 }
@@ -25,7 +25,7 @@ void record_step(RunState& run, Batch const& batch, Seconds start) {
   record.useful_tokens = batch.useful_tokens;
   record.staleness = batch.staleness.samples;
   if (run.job.algorithm.equal_reward_groups > 0) record.signal_samples = samples_with_signal(run, batch);
-  for (Sample const& s : batch.samples) {
+  for (StepSample const& s : batch.samples) {
     record.prompt_tokens += s.prompt_tokens;
     record.response_tokens += s.response_tokens;
   }

@@ -35,7 +35,7 @@ bool run_step(RunState& run, Batch& batch) {
 
 // Weights change with every step; what a step before has begun is older (partial rollout).
 void add_staleness(Batch& batch) {
-  for (Sample const& s : batch.samples)
+  for (StepSample const& s : batch.samples)
     add(batch.staleness, s.generated > 0 ? s.draw_step : batch.step, batch.step);
 }
 

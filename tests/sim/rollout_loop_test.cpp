@@ -13,7 +13,7 @@ namespace rollcast {
 namespace {
 
 constexpr Seconds kNever{std::numeric_limits<double>::infinity()};
-using Groups = std::vector<std::pair<std::int64_t, std::vector<Sample>>>;
+using Groups = std::vector<std::pair<std::int64_t, std::vector<StepSample>>>;
 
 // Eight engines of Llama-3.2-1B.
 class RolloutLoops : public testing::Test {
@@ -33,7 +33,7 @@ class RolloutLoops : public testing::Test {
   static Groups groups() {
     Groups all;
     for (int g = 0; g < 8; ++g) {
-      auto& samples = all.emplace_back(g, std::vector<Sample>{}).second;
+      auto& samples = all.emplace_back(g, std::vector<StepSample>{}).second;
       for (int s = 0; s < 4; ++s)
         samples.push_back(
             {.id = g * 4 + s, .prompt = g, .prompt_tokens = 100, .response_tokens = 50 * (1 + g / 2)});

@@ -19,9 +19,9 @@ Job grpo(int prompts, int group_size) {
   return job;
 }
 
-std::int64_t tokens(std::vector<Sample> const& share) {
+std::int64_t tokens(std::vector<StepSample> const& share) {
   return std::accumulate(share.begin(), share.end(), std::int64_t{0},
-                         [](std::int64_t sum, Sample const& s) { return sum + s.tokens(); });
+                         [](std::int64_t sum, StepSample const& s) { return sum + s.tokens(); });
 }
 
 TEST(Samples, SiblingsShareTheirPrompt) {
@@ -71,7 +71,7 @@ TEST_F(Replicas, ShareABatchWithoutLossAndBalanceItsTokens) {
   for (auto const& s : shards) {
     EXPECT_EQ(s.size(), 64u);
     sums.push_back(tokens(s));
-    for (Sample const& sample : s) ids.push_back(sample.id);
+    for (StepSample const& sample : s) ids.push_back(sample.id);
   }
   std::sort(ids.begin(), ids.end());
   for (std::size_t i = 0; i < ids.size(); ++i) EXPECT_EQ(ids[i], static_cast<std::int64_t>(i));
