@@ -6,7 +6,6 @@
 #include <map>
 
 #include "models/admission.hpp"
-#include "models/rollout_prices.hpp"
 #include "sim/phases.hpp"
 #include "sim/rollout_loop.hpp"
 #include "sim/schedules.hpp"
@@ -107,12 +106,7 @@ class AsyncRollout {
     for (int e = 0; e < rollout.engines(); ++e) {
       EngineCounters const& c = loop_.fleet().engine(e).counters();
       EngineCounters& before = counted_[static_cast<std::size_t>(e)];
-      double const tokens = std::max(0.0, static_cast<double>((c.prefill_tokens - before.prefill_tokens) +
-                                                              (c.generated_tokens - before.generated_tokens) -
-                                                              (c.prefills - before.prefills)));
-      RolloutWork const work = rollout_work(rollout.job.model, rollout.job.rollout, tokens,
-                                            c.decode_context_sum - before.decode_context_sum,
-                                            static_cast<double>(c.steps - before.steps));
+      RolloutWork const work = work_between(rollout, before, c);
       Seconds const busy = min(c.busy - before.busy, now - recorded_);
       for (int rank_class : rollout.pool->placement.classes_of_engine[static_cast<std::size_t>(e)]) {
         recorder.span(rank_class, Stream::compute, Activity::compute, "generate", recorded_, recorded_ + busy,

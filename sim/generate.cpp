@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "models/group_signal.hpp"
-#include "models/rollout_prices.hpp"
 #include "sim/rollout_loop.hpp"
 
 namespace rollcast {
@@ -55,14 +54,8 @@ Groups grouped(std::vector<StepSample> const& samples) {
 // What an engine did from `start` on, as spans of its ranks; what it waits for until `end` is the tail.
 void record_engine(PhaseRun const& p, RolloutLoop const& loop, int e, Seconds start, Seconds own_end,
                    Seconds end) {
-  RolloutPool const& rollout = *p.run.rollout;
   RolloutEngine const& engine = loop.fleet().engine(e);
-  EngineCounters const& c = engine.counters();
-  // A step computes the first token of a sequence in its prefill, so dense tokens are prefill plus the rest.
-  double const tokens = std::max(
-      0.0, static_cast<double>(c.prefill_tokens + c.generated_tokens) - static_cast<double>(c.prefills));
-  RolloutWork const work = rollout_work(rollout.job.model, rollout.job.rollout, tokens, c.decode_context_sum,
-                                        static_cast<double>(c.steps));
+  RolloutWork const work = work_between(*p.run.rollout, {}, engine.counters());
   auto const& classes = p.pool.placement.classes_of_engine[static_cast<std::size_t>(e)];
   for (int rank_class : classes) {
     p.recorder.span(rank_class, Stream::compute, Activity::compute, "generate", start, own_end, work.flops,

@@ -13,14 +13,31 @@ FleetOptions fleet_options(RolloutPool const& pool) {
 
 }  // namespace
 
+RolloutWork work_between(RolloutPool const& pool, EngineCounters const& before, EngineCounters const& after) {
+  // A step computes the first token of a sequence in its prefill, so dense tokens are prefill plus the rest.
+  std::int64_t const tokens = (after.prefill_tokens - before.prefill_tokens) +
+                              (after.generated_tokens - before.generated_tokens) -
+                              (after.prefills - before.prefills);
+  return rollout_work(pool.job.model, pool.job.rollout, std::max(0.0, static_cast<double>(tokens)),
+                      after.decode_context_sum - before.decode_context_sum,
+                      static_cast<double>(after.steps - before.steps));
+}
+
 RolloutLoop::RolloutLoop(RolloutPool const& pool, Job const& job, std::uint64_t seed, Seconds start)
     : job_(job),
       seed_(seed),
       fleet_(fleet_options(pool), pool.job.rollout, pool.kv_blocks, pool.prices, pool.least_prefill_step) {
   fleet_.advance_to(start, out_);
   Scoring const& s = job.score;
+  turns_ = turn_model(s);
+  if (s.sandbox) sandbox_ = distribution_of(s.sandbox->seconds, s.sandbox->timeout);
   int const workers = s.sandbox ? s.sandbox->workers : s.workers;
   for (int w = 0; w < workers && s.overlap; ++w) workers_.push(start);
+}
+
+std::vector<Turn> RolloutLoop::turns_of_life(StepSample const& s) const {
+  if (!turns_) return {{s.prompt_tokens, 0, s.response_tokens, Seconds(0)}};
+  return turns_of(*turns_, seed_, s);
 }
 
 Request RolloutLoop::request_of(Live const& l) const {
@@ -44,7 +61,7 @@ void RolloutLoop::start(std::vector<std::pair<std::int64_t, std::vector<StepSamp
         --missing_.at(number);
         continue;
       }
-      Live live{.life = {.sample = s, .group = number}, .turns = turns_of(job_, seed_, s)};
+      Live live{.life = {.sample = s, .group = number}, .turns = turns_of_life(s)};
       requests.push_back(request_of(live));
       requests.back().generated = s.generated;
       if (!live_.emplace(s.id, std::move(live)).second) throw std::logic_error("a sample is started twice");
@@ -57,15 +74,9 @@ void RolloutLoop::start(std::vector<std::pair<std::int64_t, std::vector<StepSamp
   for (std::size_t i = 0; i < requests.size(); ++i) live_.at(requests[i].id).life.engine = engines[i];
 }
 
-Seconds RolloutLoop::scored_by(std::int64_t id, Seconds at) {
-  Scoring const& s = job_.score;
-  Seconds service = s.seconds_per_sample;
-  if (s.sandbox) {
-    StepSample const& sample_drawn = live_.at(id).life.sample;
-    service = sample(distribution_of(s.sandbox->seconds, s.sandbox->timeout),
-                     {seed_, Purpose::score_time, static_cast<std::uint32_t>(sample_drawn.draw_step),
-                      static_cast<std::uint64_t>(id)});
-  }
+Seconds RolloutLoop::scored_by(StepSample const& s, Seconds at) {
+  Seconds const service =
+      sandbox_ ? sample(*sandbox_, draw_key(seed_, Purpose::score_time, s)) : job_.score.seconds_per_sample;
   Seconds const done = max(at, workers_.top()) + service;
   workers_.pop();
   workers_.push(done);
@@ -83,14 +94,14 @@ void RolloutLoop::end(FleetCompletion const& c) {
     fleet_.submit(request_of(l), max(fleet_.now(), c.completion.time + pause));
     return;
   }
+  l.life.finished = c.completion.time;
   if (!job_.score.overlap) return finish(sample, c.completion.time);
-  scoring_.push({scored_by(c.completion.id, c.completion.time), c.completion.id});
+  scoring_.push({scored_by(l.life.sample, c.completion.time), c.completion.id});
 }
 
 void RolloutLoop::finish(LiveSamples::iterator const& sample, Seconds at) {
   SampleLife life = sample->second.life;
   live_.erase(sample);
-  life.finished = at;
   done_[life.group].push_back(life);
   auto const missing = missing_.find(life.group);
   if (--missing->second > 0) return;

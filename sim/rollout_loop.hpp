@@ -13,6 +13,7 @@
 
 #include "models/environment.hpp"
 #include "models/rollout_fleet.hpp"
+#include "models/rollout_prices.hpp"
 #include "sim/run_state.hpp"
 
 namespace rollcast {
@@ -29,8 +30,11 @@ struct SampleLife {
   int engine = 0;
   int generated = 0;  // tokens of the policy
   Seconds first_token = Seconds(-1);
-  Seconds finished = {};
+  Seconds finished = {};  // generated
 };
+
+// FLOPs and bytes of an engine between two readings of its counters.
+RolloutWork work_between(RolloutPool const& pool, EngineCounters const& before, EngineCounters const& after);
 
 class RolloutLoop {
  public:
@@ -72,13 +76,16 @@ class RolloutLoop {
     }
   };
 
+  std::vector<Turn> turns_of_life(StepSample const& s) const;
   Request request_of(Live const& l) const;
   void end(FleetCompletion const& c);
-  Seconds scored_by(std::int64_t id, Seconds at);
+  Seconds scored_by(StepSample const& s, Seconds at);
   void finish(LiveSamples::iterator const& sample, Seconds at);
 
   Job const& job_;
   std::uint64_t seed_;
+  std::optional<TurnModel> turns_;
+  std::optional<TimeDistribution> sandbox_;
   RolloutFleet fleet_;
   LiveSamples live_;
   std::unordered_map<std::int64_t, std::vector<SampleLife>> done_;  // by group

@@ -17,7 +17,8 @@ std::vector<StepSample> dataset_samples(Job const& job, std::uint64_t seed, int 
                          .prompt = static_cast<int>(item.id),
                          .prompt_tokens = item.prompt_tokens,
                          .response_tokens = response,
-                         .draw_step = step});
+                         .draw_step = step,
+                         .draw_index = static_cast<std::int64_t>(samples.size())});
     };
     add(item.response_tokens);
     if (pairs) add(item.rejected_tokens);
@@ -36,6 +37,7 @@ std::vector<StepSample> samples_of_step(Job const& job, std::uint64_t seed, int 
   auto const key = [&](Purpose purpose, std::int64_t index) {
     return RandomKey{seed, purpose, static_cast<std::uint32_t>(step), static_cast<std::uint64_t>(index)};
   };
+  auto const turns = turn_model(job.score);
   for (int prompt = first; prompt < first + prompts; ++prompt) {
     int const prompt_tokens = sample(job.workload.prompt_tokens, key(Purpose::prompt_length, prompt), step);
     for (int sibling = 0; sibling < job.algorithm.group_size; ++sibling) {
@@ -45,9 +47,10 @@ std::vector<StepSample> samples_of_step(Job const& job, std::uint64_t seed, int 
           .prompt = prompt,
           .prompt_tokens = prompt_tokens,
           .response_tokens = sample(job.workload.response_tokens, key(Purpose::response_length, id), step),
-          .draw_step = step};
-      if (job.score.environment)
-        s.observation_tokens = sequence_tokens(turns_of(job, seed, s)) - prompt_tokens - s.response_tokens;
+          .draw_step = step,
+          .draw_index = id};
+      if (turns)
+        s.observation_tokens = sequence_tokens(turns_of(*turns, seed, s)) - prompt_tokens - s.response_tokens;
       samples.push_back(s);
     }
   }
@@ -59,7 +62,7 @@ bool has_signal(Job const& job, std::uint64_t seed, int step, std::int64_t promp
   if (!(equal > 0)) return true;
   RandomKey const key{seed, Purpose::reward_signal, static_cast<std::uint32_t>(step),
                       static_cast<std::uint64_t>(prompt)};
-  return groups_with_signal(1, equal, key).front();
+  return has_signal(equal, key);
 }
 
 TimeDistribution distribution_of(ServiceTime const& t, Seconds cut) {
@@ -70,19 +73,23 @@ TimeDistribution distribution_of(ServiceTime const& t, Seconds cut) {
   return {FixedTime{t.mean}, cut};
 }
 
-std::vector<Turn> turns_of(Job const& job, std::uint64_t seed, StepSample const& s) {
-  if (!job.score.environment) return {{s.prompt_tokens, 0, s.response_tokens, Seconds(0)}};
-  Environment const& e = *job.score.environment;
-  TurnModel const model{
-      .turns = {FixedLength{e.turns}, 0, 0},
-      .observation_tokens = e.observation_tokens > 0
-                                ? std::optional<Lengths>({FixedLength{e.observation_tokens}, 0, 0})
-                                : std::nullopt,
-      .tool = distribution_of(e.tool, {}),
-      .keep_kv = e.keep_kv};
-  RandomKey const key{seed, Purpose::turns, static_cast<std::uint32_t>(s.draw_step),
-                      static_cast<std::uint64_t>(s.id)};
-  return turns_of_sample(model, s.prompt_tokens, s.response_tokens, key);
+std::optional<TurnModel> turn_model(Scoring const& score) {
+  if (!score.environment) return std::nullopt;
+  Environment const& e = *score.environment;
+  TurnModel model{.turns = {FixedLength{e.turns}, 0, 0},
+                  .observation_tokens = {},
+                  .tool = distribution_of(e.tool, {}),
+                  .keep_kv = e.keep_kv};
+  if (e.observation_tokens > 0) model.observation_tokens = Lengths{FixedLength{e.observation_tokens}, 0, 0};
+  return model;
+}
+
+std::vector<Turn> turns_of(TurnModel const& model, std::uint64_t seed, StepSample const& s) {
+  return turns_of_sample(model, s.prompt_tokens, s.response_tokens, draw_key(seed, Purpose::turns, s));
+}
+
+RandomKey draw_key(std::uint64_t seed, Purpose purpose, StepSample const& s) {
+  return {seed, purpose, static_cast<std::uint32_t>(s.draw_step), static_cast<std::uint64_t>(s.draw_index)};
 }
 
 }  // namespace rollcast

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "models/environment.hpp"
@@ -17,7 +18,9 @@ struct StepSample {
   int response_tokens = 0;
   int observation_tokens = 0;  // what tools answered, between the turns
   int generated = 0;           // of the response, in an earlier step
-  int draw_step = 0;           // of the keys of its random draws, with id
+  // Of the keys of its random draws; id may change on its way, these do not.
+  int draw_step = 0;
+  std::int64_t draw_index = 0;
 
   int tokens() const { return prompt_tokens + response_tokens + observation_tokens; }
 };
@@ -31,8 +34,12 @@ std::vector<StepSample> samples_of_step(Job const& job, std::uint64_t seed, int 
 // Whether the rewards of a prompt's group differ (equal_reward_groups); always without that option.
 bool has_signal(Job const& job, std::uint64_t seed, int step, std::int64_t prompt);
 
-// The turns of a sample with an environment; one turn without.
-std::vector<Turn> turns_of(Job const& job, std::uint64_t seed, StepSample const& s);
+RandomKey draw_key(std::uint64_t seed, Purpose purpose, StepSample const& s);
+
+// Turns with an environment's tool; nothing without an environment. It solves for the tool's distribution:
+// once a run is enough.
+std::optional<TurnModel> turn_model(Scoring const& score);
+std::vector<Turn> turns_of(TurnModel const& model, std::uint64_t seed, StepSample const& s);
 
 // The scenario checks have solved it; a fixed time where no spread was given.
 TimeDistribution distribution_of(ServiceTime const& t, Seconds cut);

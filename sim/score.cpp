@@ -12,18 +12,27 @@ Seconds scored_by(ScoreWorkers const& workers, PhaseRun const& p) {
   return p.run.engine.now() + scored.exposed;
 }
 
+// Engines with a loop of their own have waited for the scores already (rollout_loop).
+bool is_scored(RunState const& run) {
+  return run.job.score.overlap && run.rollout->job.rollout.kind != EngineKind::hf;
+}
+
+Seconds scored_by_all(PhaseRun const& p) {
+  Scoring const& s = p.run.job.score;
+  Seconds const rules = scored_by({s.workers, {FixedTime{s.seconds_per_sample}, {}}, s.overlap}, p);
+  if (!s.sandbox) return rules;
+  Sandbox const& box = *s.sandbox;
+  return max(rules, scored_by({box.workers, distribution_of(box.seconds, box.timeout), s.overlap}, p));
+}
+
 }  // namespace
 
 void score_samples(PhaseRun& p) {
-  Scoring const& s = p.run.job.score;
   Seconds const start = p.run.engine.now();
-  Seconds scored = scored_by({s.workers, {FixedTime{s.seconds_per_sample}, {}}, s.overlap}, p);
-  if (s.sandbox) {
-    Sandbox const& box = *s.sandbox;
-    scored = max(scored, scored_by({box.workers, distribution_of(box.seconds, box.timeout), s.overlap}, p));
-  }
+  Seconds const scored = is_scored(p.run) ? start : scored_by_all(p);
   Seconds const end = scored + p.run.job.framework.driver_per_step;
-  char const* const label = s.sandbox ? "sandboxes score the samples" : "rules score the samples";
+  char const* const label =
+      p.run.job.score.sandbox ? "sandboxes score the samples" : "rules score the samples";
   for (int c = 0; c < p.pool.classes(); ++c) {
     int const number = p.pool.first_class() + c;
     p.recorder.span(number, Stream::host, Activity::driver, label, start, scored);

@@ -5,8 +5,8 @@
 
 namespace rollcast {
 
-// Runs in the calling actor; the pool waits. What was scored while others still generated (score.overlap) is
-// not waited for.
+// Runs in the calling actor; the pool waits. With score.overlap the rollout has waited for the last score,
+// and only the controller's work is left.
 void score_samples(PhaseRun& p);
 
 }  // namespace rollcast

@@ -161,5 +161,29 @@ TEST(Simulate, WorkIsThatOfTheAlgorithm) {
   }
 }
 
+// All responses are equally long, so all samples are there at once and overlap hides nothing: one worker
+// scores 128 samples of 0.1 s, 12.8 s, once, whether in the phase of its own or at the end of the rollout.
+TEST(Simulate, SamplesAreScoredOnce) {
+  auto const generate_and_score = [](Seconds each, bool overlap) {
+    return in_child([&]() -> std::vector<double> {
+      Scenario s = small_grpo();
+      s.job.score.seconds_per_sample = each;
+      s.job.score.overlap = overlap;
+      double sum = 0;
+      for (PhaseWindow const& w : run(s).phases) {
+        if (w.step == 0 && contains({Phase::generate, Phase::score}, w.phase)) sum += (w.end - w.start).value;
+      }
+      return {sum};
+    });
+  };
+  auto const free = generate_and_score(Seconds(0), false);
+  ASSERT_EQ(free.size(), 1U);
+  for (bool const overlap : {false, true}) {
+    auto const scored = generate_and_score(Seconds(0.1), overlap);
+    ASSERT_EQ(scored.size(), 1U);
+    EXPECT_NEAR(scored[0], free[0] + 12.8, 1e-6) << overlap;
+  }
+}
+
 }  // namespace
 }  // namespace rollcast
