@@ -169,4 +169,14 @@ std::vector<std::vector<int>> deal_balanced(std::vector<std::int64_t> const& loa
   return parts;
 }
 
+std::vector<std::vector<int>> contiguous_parts(int count, int parts, int unit) {
+  std::vector<std::vector<int>> out(static_cast<std::size_t>(parts));
+  std::int64_t const items = count / unit;
+  for (std::int64_t p = 0; p < parts; ++p) {
+    for (std::int64_t i = items * p / parts * unit; i < items * (p + 1) / parts * unit; ++i)
+      out[static_cast<std::size_t>(p)].push_back(static_cast<int>(i));
+  }
+  return out;
+}
+
 }  // namespace rollcast

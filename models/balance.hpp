@@ -17,6 +17,10 @@ std::vector<std::int64_t> sequence_loads(std::vector<int> const& lengths, LoadKi
 // equal: every part has loads.size() / parts sequences.
 enum class PartSizes { any, equal };
 
+// Indices 0 .. count - 1 in `parts` contiguous parts whose sizes differ by at most one unit, as a single
+// controller splits a batch; `unit` neighbours stay together.
+std::vector<std::vector<int>> contiguous_parts(int count, int parts, int unit = 1);
+
 // Karmarkar and Karp's largest differencing method in `parts` ways, as verl's get_seqlen_balanced_partitions:
 // every sequence (equal: every `parts` neighbours in order of load) starts as a partial partition of its
 // own; the two with the largest spread (heaviest minus lightest part) are merged, the heaviest part of one

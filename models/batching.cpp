@@ -8,25 +8,6 @@ namespace {
 
 int longest_sequence(Workload const& w) { return longest(w.prompt_tokens) + longest(w.response_tokens); }
 
-double causal_pairs(std::int64_t length) {
-  double const l = static_cast<double>(length);
-  return l * (l + 1) / 2;
-}
-
-// Every sequence padded to `length`.
-std::vector<MicroBatch> padded(std::vector<int> const& lengths, std::size_t group, std::int64_t length) {
-  std::vector<MicroBatch> batches;
-  for (std::size_t first = 0; first < lengths.size(); first += group) {
-    std::size_t const last = std::min(first + group, lengths.size());
-    MicroBatch m;
-    for (std::size_t i = first; i < last; ++i) m.useful_tokens += lengths[i];
-    m.tokens = length * static_cast<std::int64_t>(last - first);
-    m.pairs = causal_pairs(length) * static_cast<double>(last - first);
-    batches.push_back(m);
-  }
-  return batches;
-}
-
 std::int64_t padding_length(Job const& job, RankLengths const& ranks) {
   if (job.train.padding == Padding::maximum) return longest_sequence(job.workload);
   std::int64_t most = 0;
@@ -59,7 +40,7 @@ std::vector<std::vector<MicroBatch>> make_rank_batches(Job const& job, RankLengt
   batches.reserve(ranks.size());
   for (auto const& lengths : ranks) {
     batches.push_back(own_padding ? make_micro_batches(lengths, t, sequences, pack)
-                                  : padded(lengths, static_cast<std::size_t>(sequences), length));
+                                  : pad_sequences(lengths, static_cast<std::size_t>(sequences), length));
   }
   return batches;
 }
@@ -71,16 +52,10 @@ std::vector<std::vector<int>> deal_samples(Job const& job, std::vector<int> cons
   Balance const balance = job.algorithm.kind == AlgorithmKind::dpo ? Balance::none : job.train.balance;
   if (balance == Balance::karmarkar_karp && n % p == 0 && n > 0)
     return deal_balanced(sequence_loads(lengths, LoadKind::transformer), ranks);
+  if (balance == Balance::none)
+    return contiguous_parts(static_cast<int>(n), ranks, job.algorithm.kind == AlgorithmKind::dpo ? 2 : 1);
   std::vector<int> order(n);
   std::iota(order.begin(), order.end(), 0);
-  if (balance == Balance::none) {
-    std::size_t const unit = job.algorithm.kind == AlgorithmKind::dpo ? 2 : 1;
-    std::size_t const items = n / unit;
-    for (std::size_t i = 0; i < p; ++i)
-      parts[i].assign(order.begin() + static_cast<std::ptrdiff_t>(items * i / p * unit),
-                      order.begin() + static_cast<std::ptrdiff_t>(items * (i + 1) / p * unit));
-    return parts;
-  }
   std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
     return lengths[static_cast<std::size_t>(a)] > lengths[static_cast<std::size_t>(b)];
   });

@@ -135,7 +135,7 @@ void add_gathers(std::vector<LedgerLine>& lines, Part const& p) {
 
 void add_compute_lines(std::vector<LedgerLine>& lines, Job const& job, ModelRole const& r, int stage) {
   Architecture const& a = architecture_of(job, r.role);
-  Stage const s = pipeline_ranks(a, job.train)[static_cast<std::size_t>(stage)];
+  Stage const s = pipeline_stages(a, job.train, 1)[static_cast<std::size_t>(stage)];
   bool const adapted = r.trained || r.shares_actor_weights;
   bool const value = r.role == Role::critic || r.role == Role::reward;
   Part const p{job, r, a, s, stage, adapted ? job.algorithm.adapter : std::nullopt, s.has_lm_head && !value};

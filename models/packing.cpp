@@ -3,13 +3,10 @@
 #include <algorithm>
 #include <functional>
 
+#include "models/step_prices.hpp"
+
 namespace rollcast {
 namespace {
-
-double causal_pairs(std::int64_t length) {
-  double const l = static_cast<double>(length);
-  return l * (l + 1) / 2;
-}
 
 // The room in packs 0, 1, 2, ... of one capacity, as a tournament: node i holds the larger room of nodes 2i
 // and 2i + 1, so the first pack with enough room is found in log2(packs) steps.
@@ -46,7 +43,7 @@ std::vector<MicroBatch> pack(std::vector<int> lengths, std::int64_t capacity) {
     if (p == packs.size()) packs.push_back({});
     packs[p].tokens += length;
     packs[p].useful_tokens += length;
-    packs[p].pairs += causal_pairs(length);
+    packs[p].pairs += causal_pairs(static_cast<double>(length));
   }
   return packs;
 }
@@ -57,30 +54,30 @@ void pad_to_longest(std::vector<MicroBatch>& packs) {
   for (MicroBatch& m : packs) m.tokens = longest;
 }
 
-std::vector<MicroBatch> pad(std::vector<int> const& lengths, std::size_t group) {
+}  // namespace
+
+std::vector<MicroBatch> pad_sequences(std::vector<int> const& lengths, std::size_t each, std::int64_t row) {
   std::vector<MicroBatch> batches;
-  for (std::size_t first = 0; first < lengths.size(); first += group) {
-    std::size_t const last = std::min(first + group, lengths.size());
-    std::int64_t longest = 0;
+  for (std::size_t first = 0; first < lengths.size(); first += each) {
+    std::size_t const last = std::min(first + each, lengths.size());
+    std::int64_t longest = row;
     MicroBatch m;
     for (std::size_t i = first; i < last; ++i) {
-      longest = std::max<std::int64_t>(longest, lengths[i]);
+      if (row == 0) longest = std::max<std::int64_t>(longest, lengths[i]);
       m.useful_tokens += lengths[i];
     }
     m.tokens = longest * static_cast<std::int64_t>(last - first);
-    m.pairs = causal_pairs(longest) * static_cast<double>(last - first);
+    m.pairs = causal_pairs(static_cast<double>(longest)) * static_cast<double>(last - first);
     batches.push_back(m);
   }
   return batches;
 }
 
-}  // namespace
-
 std::vector<MicroBatch> make_micro_batches(std::vector<int> const& lengths, TrainerOptions const& t,
                                            int sequences_per_micro_batch, int pack_tokens) {
   if (lengths.empty()) return {};
   int const sequences = std::max(1, sequences_per_micro_batch);
-  if (!t.packing) return pad(lengths, static_cast<std::size_t>(sequences));
+  if (!t.packing) return pad_sequences(lengths, static_cast<std::size_t>(sequences), 0);
   int const budget = pack_tokens > 0 ? pack_tokens : *std::max_element(lengths.begin(), lengths.end());
   auto packs = pack(lengths, std::int64_t{budget} * sequences);
   if (t.equal_packs && t.parallel.pp > 1) pad_to_longest(packs);

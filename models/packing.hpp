@@ -1,6 +1,7 @@
 // Sequences into micro-batches.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -15,6 +16,10 @@ struct MicroBatch {
   std::int64_t useful_tokens = 0;  // without padding
   double pairs = 0;                // computed, padding included
 };
+
+// `each` neighbours a micro-batch, every sequence padded to a row of so many tokens; 0: to the longest of
+// them.
+std::vector<MicroBatch> pad_sequences(std::vector<int> const& lengths, std::size_t each, std::int64_t row);
 
 // Sequences (prompt + response lengths) of one replica into micro-batches. Packing: first-fit decreasing into
 // packs of pack_tokens x sequences_per_micro_batch (pack_tokens 0: the longest of the lengths), in the order

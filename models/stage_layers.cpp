@@ -33,10 +33,8 @@ std::optional<std::vector<int>> stage_layers(int layers, StageSplit const& split
   return counts;
 }
 
-std::vector<Stage> pipeline_ranks(Architecture const& a, TrainerOptions const& t) {
-  auto const layers = stage_layers(a.layers, {t.parallel.pp, 1, t.first_stage_layers, t.last_stage_layers});
-  if (!layers) throw std::logic_error("no such split of layers over pipeline ranks");
-  return pipeline_stages(a, *layers);
+StageSplit split_of(TrainerOptions const& t, int chunks) {
+  return {t.parallel.pp, chunks, t.first_stage_layers, t.last_stage_layers};
 }
 
 std::vector<Stage> pipeline_stages(Architecture const& a, std::vector<int> const& layers) {
@@ -49,6 +47,12 @@ std::vector<Stage> pipeline_stages(Architecture const& a, std::vector<int> const
   }
   if (first != a.layers) throw std::logic_error("pipeline stages: not the layers of the model");
   return stages;
+}
+
+std::vector<Stage> pipeline_stages(Architecture const& a, TrainerOptions const& t, int chunks) {
+  auto const layers = stage_layers(a.layers, split_of(t, chunks));
+  if (!layers) throw std::logic_error("no such split of layers over pipeline ranks");
+  return pipeline_stages(a, *layers);
 }
 
 }  // namespace rollcast

@@ -23,12 +23,14 @@ struct StageSplit {
 // without a layer, layers left over, a rank's layers that its chunks do not divide.
 std::optional<std::vector<int>> stage_layers(int layers, StageSplit const& split);
 
-// What each pipeline rank of the trainer holds, its chunks together; std::logic_error where there is no such
-// split.
-std::vector<Stage> pipeline_ranks(Architecture const& a, TrainerOptions const& t);
+// The trainer's split in chunks of that number; 1: what each pipeline rank holds.
+StageSplit split_of(TrainerOptions const& t, int chunks);
 
 // The stages of that many layers each. A sum other than the layers of the architecture or a negative count is
 // a std::logic_error.
 std::vector<Stage> pipeline_stages(Architecture const& a, std::vector<int> const& layers);
+
+// The same for that split; std::logic_error where there is none.
+std::vector<Stage> pipeline_stages(Architecture const& a, TrainerOptions const& t, int chunks);
 
 }  // namespace rollcast

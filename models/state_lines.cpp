@@ -66,7 +66,7 @@ void add_state_lines(std::vector<LedgerLine>& lines, Job const& job, ModelRole c
   Architecture const& a = architecture_of(job, r.role);
   Head const head = r.role == Role::critic || r.role == Role::reward ? Head::scalar : Head::vocabulary;
   std::optional<Adapter> const adapter = r.trained ? job.algorithm.adapter : std::nullopt;
-  Stage const s = pipeline_ranks(a, job.train)[static_cast<std::size_t>(stage)];
+  Stage const s = pipeline_stages(a, job.train, 1)[static_cast<std::size_t>(stage)];
   RankParameters const n = rank_parameters(a, s, head, job.train.parallel, adapter);
   int const dense_ranks = shard_ranks(job);
   int const expert_ranks = expert_shard_ranks(job);

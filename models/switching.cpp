@@ -8,8 +8,7 @@
 namespace rollcast {
 namespace {
 
-constexpr char const* kEngineWeights = "engine weights";  // vLLM pins them itself
-constexpr double kPageable = 4.5;                         // times the time of a pinned copy
+constexpr double kPageable = 4.5;  // times the time of a pinned copy
 
 Bytes bytes_of(RankLedger const& rank, Role role, MemoryCategory category) {
   Bytes sum;
@@ -17,10 +16,6 @@ Bytes bytes_of(RankLedger const& rank, Role role, MemoryCategory category) {
     if (!line.host && line.role == role && line.category == category) sum += line.bytes;
   }
   return sum;
-}
-
-void add(std::vector<HostCopy>& copies, Direction direction, Bytes bytes, char const* what) {
-  if (bytes.value > 0) copies.push_back({direction, bytes, what});
 }
 
 // Whether the trainer computes first in this phase after generating: its weights are still on the host.
@@ -45,14 +40,21 @@ Switching switching(Job const& job, RankLedger const& rank, Phase phase) {
                           bytes_of(rank, Role::actor, MemoryCategory::optimizer_states);
   bool const returns = trainer_returns_in(job, phase);
   Switching s;
+  auto const add = [&](std::vector<HostCopy>& copies, Direction direction, Bytes bytes, char const* what) {
+    if (bytes.value > 0) copies.push_back({direction, bytes, what, f.pinned_copies});
+  };
+  auto const add_engine = [&](Direction direction) {  // engines pin their weights themselves
+    if (job.rollout.sleep_level == 1 && engine.value > 0)
+      s.before.push_back({direction, engine, "engine weights", true});
+  };
   switch (phase) {
     case Phase::sleep:
       s.fixed = f.sleep_fixed;
-      if (job.rollout.sleep_level == 1) add(s.before, out, engine, kEngineWeights);
+      add_engine(out);
       break;
     case Phase::wake:
       s.fixed = f.wake_fixed;
-      if (job.rollout.sleep_level == 1) add(s.before, in, engine, kEngineWeights);
+      add_engine(in);
       break;
     case Phase::old_logprob:
       if (returns) add(s.before, in, weights, "trainer weights");
@@ -76,9 +78,6 @@ Switching switching(Job const& job, RankLedger const& rank, Phase phase) {
       break;
     default:
       break;
-  }
-  for (auto* copies : {&s.before, &s.after}) {
-    for (HostCopy& copy : *copies) copy.pinned = f.pinned_copies || copy.what == kEngineWeights;
   }
   return s;
 }

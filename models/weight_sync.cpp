@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/adapter.hpp"
+#include "models/shard_exchange.hpp"
 
 namespace rollcast {
 namespace {
@@ -47,7 +48,7 @@ Seconds sharded_gather_time(CollectivePrices& collectives, Job const& job, Bytes
 }
 
 Seconds gather_time(CollectivePrices& collectives, Job const& job, Bytes weights) {
-  if (job.train.zero_stage == 3) return sharded_gather_time(collectives, job, weights);
+  if (is_fully_sharded(job.train)) return sharded_gather_time(collectives, job, weights);
   Parallel const& parallel = job.train.parallel;
   ParameterCounts const count = count_parameters(job.model);
   Bytes const experts = weights * (static_cast<double>(count.experts) / static_cast<double>(count.total));

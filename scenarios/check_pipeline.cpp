@@ -32,8 +32,8 @@ class PipelineChecker {
   void check_stages() {
     TrainerOptions const& t = job_.train;
     bool const own = t.virtual_stages > 1 || t.first_stage_layers || t.last_stage_layers;
-    StageSplit const split{t.parallel.pp, t.virtual_stages, t.first_stage_layers, t.last_stage_layers};
-    if (own && t.parallel.pp <= job_.model.layers && !stage_layers(job_.model.layers, split))
+    if (own && t.parallel.pp <= job_.model.layers &&
+        !stage_layers(job_.model.layers, split_of(t, t.virtual_stages)))
       add("train.virtual_stages",
           fmt::format("the {} layers of {} cannot be split like that over {} pipeline ranks of {} chunks",
                       job_.model.layers, job_.model.name, t.parallel.pp, t.virtual_stages),

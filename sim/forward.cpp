@@ -6,7 +6,7 @@ namespace rollcast {
 
 void forward_pass(PhaseRun& p, Team& team) {
   Seconds const start = p.run.engine.now();
-  auto const all = replica_times(team, forward_lengths(team, p.batch.samples), PassKind::forward);
+  auto const all = replica_times(team, forward_lengths(team, p.batch), PassKind::forward);
   std::vector<Seconds> ends;
   Seconds last = start;
   for (std::size_t replica = 0; replica < all.size(); ++replica) {

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "models/balance.hpp"
 #include "models/engine_versions.hpp"
+#include "models/shard_exchange.hpp"
 #include "models/static_generate.hpp"
 
 namespace rollcast {
@@ -19,21 +21,17 @@ StaticOptions options_of(RunState const& run, PoolState const& pool) {
   }
   o.unpadded_attention = job.train.flash_attention_2;
   // generate() runs the trainer's own modules, whose shards are gathered for every forward.
-  if (colocated(job) && job.train.zero_stage == 3) {
-    int const ranks = job.train.shard_ranks > 0 ? job.train.shard_ranks : data_parallel(pool.job);
-    o.weights = placed_group(pool.job.cluster, ranks, 1);
+  if (colocated(job) && is_fully_sharded(job.train)) {
+    o.weights = shard_group(pool.job);
   }
   return o;
 }
 
-// Contiguous shares, as a single controller splits a batch.
 std::vector<std::vector<StepSample>> shares_of(std::vector<StepSample> const& samples, int engines) {
-  std::vector<std::vector<StepSample>> shares(static_cast<std::size_t>(engines));
-  std::size_t const n = samples.size();
-  std::size_t const p = shares.size();
-  for (std::size_t i = 0; i < p; ++i) {
-    shares[i].assign(samples.begin() + static_cast<std::ptrdiff_t>(n * i / p),
-                     samples.begin() + static_cast<std::ptrdiff_t>(n * (i + 1) / p));
+  std::vector<std::vector<StepSample>> shares;
+  for (auto const& part : contiguous_parts(static_cast<int>(samples.size()), engines)) {
+    auto& share = shares.emplace_back();
+    for (int i : part) share.push_back(samples[static_cast<std::size_t>(i)]);
   }
   return shares;
 }

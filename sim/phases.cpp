@@ -8,6 +8,7 @@
 
 #include "sim/generate_static.hpp"
 #include "sim/memory.hpp"
+#include "sim/sample_shards.hpp"
 #include "sim/score.hpp"
 
 namespace rollcast {
@@ -189,13 +190,12 @@ std::vector<Phase> training_phases(Job const& job, int step) {
   return warm_up ? without(phases, {Phase::update_actor, Phase::weight_sync}) : phases;
 }
 
-void hand_over_samples(RunState& run, Batch const& batch) {
+void hand_over_samples(RunState& run, Batch& batch) {
   Team const& actor = run.team(Role::actor);
-  auto const trained = forward_shards(actor, batch.samples);
+  auto const& trained = dealt_to(actor, batch);
   std::map<std::pair<int, int>, int> counts;  // (engine, replica) -> samples
   for (std::size_t r = 0; r < trained.size(); ++r) {
-    for (StepSample const& s : trained[r])
-      ++counts[{batch.engine_of[static_cast<std::size_t>(s.id)], static_cast<int>(r)}];
+    for (int i : trained[r]) ++counts[{batch.engine_of[static_cast<std::size_t>(i)], static_cast<int>(r)}];
   }
   Placement const& from = run.rollout->pool->placement;
   Placement const& to = actor.pool->placement;

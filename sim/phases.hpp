@@ -23,6 +23,6 @@ bool run_phases(RunState& run, Batch& batch, std::vector<Phase> const& phases);
 std::vector<Phase> training_phases(Job const& job, int step);
 
 // The samples' way from engines to the replicas that train on them, for the trace.
-void hand_over_samples(RunState& run, Batch const& batch);
+void hand_over_samples(RunState& run, Batch& batch);
 
 }  // namespace rollcast

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "models/shard_exchange.hpp"
+
 namespace rollcast {
 namespace {
 
@@ -20,8 +22,6 @@ Seconds transfer_time(Team const& team, std::vector<MicroBatch> const& micro_bat
 Interleaving interleaving_of(Team const& team) {
   return {.ranks = team.job.train.parallel.pp, .chunks = team.job.train.virtual_stages};
 }
-
-bool shares_parameters(TrainerOptions const& t) { return t.zero_stage == 3; }
 
 // Ranks that gather layers together go through a micro-batch at the pace of the slowest.
 void wait_for_slowest(Team const& team, std::vector<ReplicaTimes>& all) {
@@ -76,7 +76,7 @@ std::vector<ReplicaTimes> replica_times(Team const& team, RankLengths const& len
     }
     all.push_back(std::move(r));
   }
-  if (shares_parameters(team.job.train) && team.stages.size() == 1) wait_for_slowest(team, all);
+  if (is_fully_sharded(team.job.train) && team.stages.size() == 1) wait_for_slowest(team, all);
   return all;
 }
 

@@ -41,7 +41,7 @@ std::vector<int> ledgers_of_classes(std::vector<RankLedger> const& ledgers, Plac
 }
 
 void add_pool(RunState& run, int index, Profile const& profile) {
-  Job job = run.job.pools.empty() ? run.job : on_pool(run.job, index);
+  Job job = on_pool(run.job, index);
   int const first_class = static_cast<int>(run.log.rank_classes.size());
   Placement placement = place(job, first_class);
   std::vector<RankLedger> ledgers = memory_ledger(job);
@@ -61,13 +61,7 @@ void add_pool(RunState& run, int index, Profile const& profile) {
 }
 
 std::vector<Stage> stages_of(Job const& job, Role role) {
-  TrainerOptions const& t = job.train;
-  auto const layers = stage_layers(job.model.layers, {.ranks = t.parallel.pp,
-                                                      .chunks = t.virtual_stages,
-                                                      .first = t.first_stage_layers,
-                                                      .last = t.last_stage_layers});
-  if (!layers) throw std::logic_error("no such split of layers over pipeline stages");
-  std::vector<Stage> stages = pipeline_stages(job.model, *layers);
+  std::vector<Stage> stages = pipeline_stages(job.model, job.train, job.train.virtual_stages);
   // A value head has one output.
   if (role == Role::critic || role == Role::reward) stages.back().has_lm_head = false;
   return stages;
@@ -77,9 +71,7 @@ void add_teams(RunState& run) {
   for (ModelRole const& r : model_roles(run.job.algorithm)) {
     if (r.shares_actor_weights) continue;
     PoolState& pool = *run.pools[static_cast<std::size_t>(pool_of(run.job, r.role))];
-    Job job = pool.job;
-    job.model = architecture_of(run.job, r.role);
-    job.train = trainer_of(run.job, r.role);
+    Job job = for_role(run.job, r.role);
     std::vector<Stage> stages = stages_of(job, r.role);
     run.teams.push_back(std::make_unique<Team>(Team{r.role, std::move(job), &pool, std::move(stages), {}}));
   }

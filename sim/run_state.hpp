@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -75,6 +75,9 @@ struct Batch {
   std::int64_t computed_tokens = 0;    // of the actor's update, with padding
   std::int64_t useful_tokens = 0;
   StalenessCounts staleness = {};
+  // Indices into samples by replica, for each number of replicas that asked (sample_shards): every phase
+  // deals alike.
+  std::map<int, std::vector<std::vector<int>>> dealt = {};
 };
 
 struct RunState {
@@ -116,8 +119,5 @@ void update(PhaseRun& p, Team& team);
 void synchronise_weights(PhaseRun& p);
 // The copies of each of the pool's rank classes, one after another.
 void copy_to_and_from_host(PhaseRun& p, std::vector<std::vector<HostCopy>> const& of_class);
-
-// The sequences of each replica in a forward pass over the whole batch.
-std::vector<std::vector<StepSample>> forward_shards(Team const& team, std::vector<StepSample> const& samples);
 
 }  // namespace rollcast

@@ -36,24 +36,19 @@ RankLengths slices(RankLengths const& ranks, std::size_t step, std::size_t steps
 
 }  // namespace
 
-std::vector<std::vector<StepSample>> forward_shards(Team const& team,
-                                                    std::vector<StepSample> const& samples) {
-  std::vector<std::vector<StepSample>> shards;
-  for (auto const& part : deal_samples(team.job, lengths_of(samples), team.replicas())) {
-    auto& shard = shards.emplace_back();
-    for (int i : part) shard.push_back(samples[static_cast<std::size_t>(i)]);
-  }
-  return shards;
+std::vector<std::vector<int>> const& dealt_to(Team const& team, Batch& batch) {
+  auto const [at, is_new] = batch.dealt.try_emplace(team.replicas());
+  if (is_new) at->second = deal_samples(team.job, lengths_of(batch.samples), team.replicas());
+  return at->second;
 }
 
-RankLengths forward_lengths(Team const& team, std::vector<StepSample> const& samples) {
-  std::vector<int> const lengths = lengths_of(samples);
-  return picked(deal_samples(team.job, lengths, team.replicas()), lengths);
+RankLengths forward_lengths(Team const& team, Batch& batch) {
+  return picked(dealt_to(team, batch), lengths_of(batch.samples));
 }
 
-std::vector<RankLengths> optimizer_steps(Team const& team, std::vector<StepSample> const& samples) {
+std::vector<RankLengths> optimizer_steps(Team const& team, Batch& batch) {
   Algorithm const& a = team.job.algorithm;
-  std::vector<int> const lengths = lengths_of(samples);
+  std::vector<int> const lengths = lengths_of(batch.samples);
   // train_batch counts pairs for dpo.
   std::size_t const per_step =
       static_cast<std::size_t>(a.train_batch) * (a.kind == AlgorithmKind::dpo ? 2 : 1);
@@ -61,7 +56,7 @@ std::vector<RankLengths> optimizer_steps(Team const& team, std::vector<StepSampl
   std::vector<RankLengths> out;
   for (int epoch = 0; epoch < a.epochs; ++epoch) {
     if (team.job.train.balance == Balance::karmarkar_karp) {
-      RankLengths const whole = forward_lengths(team, samples);
+      RankLengths const whole = forward_lengths(team, batch);
       for (std::size_t k = 0; k < steps; ++k) out.push_back(slices(whole, k, steps));
       continue;
     }
@@ -69,8 +64,8 @@ std::vector<RankLengths> optimizer_steps(Team const& team, std::vector<StepSampl
       auto const first = lengths.begin() + static_cast<std::ptrdiff_t>(k * per_step);
       auto const last =
           lengths.begin() + static_cast<std::ptrdiff_t>(std::min(lengths.size(), (k + 1) * per_step));
-      std::vector<int> const batch(first, last);
-      out.push_back(picked(deal_samples(team.job, batch, team.replicas()), batch));
+      std::vector<int> const part(first, last);
+      out.push_back(picked(deal_samples(team.job, part, team.replicas()), part));
     }
   }
   return out;

@@ -200,7 +200,7 @@ void count_tokens(Update const& u, Batch& batch) {
 
 void update(PhaseRun& p, Team& team) {
   auto const update = std::make_shared<Update>(Update{.run = p.run, .team = team, .recorder = p.recorder});
-  for (RankLengths const& lengths : optimizer_steps(team, p.batch.samples))
+  for (RankLengths const& lengths : optimizer_steps(team, p.batch))
     update->steps.push_back(replica_times(team, lengths, PassKind::training));
   if (team.role == Role::actor) count_tokens(*update, p.batch);
   price_collectives(*update);

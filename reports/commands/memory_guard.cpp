@@ -12,9 +12,7 @@ namespace rollcast {
 Bytes estimate_memory(Job const& job, int steps) {
   // As doubles: the products of a hostile scenario do not fit into int.
   Parallel const& p = job.train.parallel;
-  double gpus = 0;
-  for (Pool const& pool : pools_of(job))
-    gpus += static_cast<double>(pool.cluster.nodes) * pool.cluster.node.gpus;
+  double const gpus = static_cast<double>(total_gpus(job));
   double const samples = static_cast<double>(std::max(job.algorithm.prompts, 1)) * job.algorithm.group_size;
   double const ranks = static_cast<double>(p.tp) * p.pp * p.cp;
   double const phases = static_cast<double>(job.framework.order.size());

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "scenarios/text/document.hpp"
+
 namespace rollcast {
 namespace {
 
@@ -12,16 +14,6 @@ constexpr std::size_t kWidth = 120;
 constexpr std::array<std::string_view, 11> kOrder = {"model",     "cluster",  "pools", "framework",
                                                      "algorithm", "workload", "train", "rollout",
                                                      "placement", "schedule", "score"};
-
-std::vector<std::string_view> segments_of(std::string_view path) {
-  std::vector<std::string_view> out;
-  while (true) {
-    std::size_t const dot = path.find('.');
-    out.push_back(path.substr(0, dot));
-    if (dot == std::string_view::npos) return out;
-    path.remove_prefix(dot + 1);
-  }
-}
 
 bool is_plain(std::string_view s) {
   if (s.empty() || !((s.front() >= 'a' && s.front() <= 'z') || (s.front() >= 'A' && s.front() <= 'Z') ||

@@ -107,16 +107,6 @@ Entry& find_or_add(Value& map, std::string_view key, Mark mark) {
   return map.entries.back();
 }
 
-std::vector<std::string_view> segments_of(std::string_view path) {
-  std::vector<std::string_view> out;
-  while (true) {
-    std::size_t const dot = path.find('.');
-    out.push_back(path.substr(0, dot));
-    if (dot == std::string_view::npos) return out;
-    path.remove_prefix(dot + 1);
-  }
-}
-
 void put(Value& v, int source) {
   v.mark = {source, 0, 0};
   for (Value& item : v.items) put(item, source);
@@ -262,6 +252,16 @@ void add_preset_value(Document& d, std::string_view key, std::string_view text, 
     }
   }
   at->entries.push_back({std::string(segments.back()), mark, std::move(value)});
+}
+
+std::vector<std::string_view> segments_of(std::string_view path) {
+  std::vector<std::string_view> out;
+  while (true) {
+    std::size_t const dot = path.find('.');
+    out.push_back(path.substr(0, dot));
+    if (dot == std::string_view::npos) return out;
+    path.remove_prefix(dot + 1);
+  }
 }
 
 Entry const* find(Value const& v, std::string_view key) {

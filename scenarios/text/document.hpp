@@ -79,6 +79,9 @@ void add_preset_value(Document& d, std::string_view key, std::string_view text, 
 // nullptr when the map has no such key, or v is not a map.
 Entry const* find(Value const& v, std::string_view key);
 
+// "train.parallel.tp" as train, parallel, tp.
+std::vector<std::string_view> segments_of(std::string_view path);
+
 Problem problem_at(Document const& d, Mark mark, std::string key, std::string what, std::string remedy);
 
 // "file:line", "--set key=value" or the preset's source.

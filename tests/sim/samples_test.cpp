@@ -63,8 +63,12 @@ class Replicas : public testing::Test {
 TEST_F(Replicas, ShareABatchWithoutLossAndBalanceItsTokens) {
   Job job = grpo(16, 32);
   job.train.balance = Balance::sorted;
-  auto const samples = samples_of_step(job, 3, 0);
-  auto const shards = forward_shards(team(job), samples);
+  Batch batch{.samples = samples_of_step(job, 3, 0)};
+  std::vector<std::vector<StepSample>> shards;
+  for (auto const& part : dealt_to(team(job), batch)) {
+    auto& shard = shards.emplace_back();
+    for (int i : part) shard.push_back(batch.samples[static_cast<std::size_t>(i)]);
+  }
   ASSERT_EQ(shards.size(), 8u);
   std::vector<std::int64_t> ids;
   std::vector<std::int64_t> sums;
@@ -87,8 +91,8 @@ TEST_F(Replicas, TrainOnEverySampleOnceAnEpoch) {
     job.algorithm.train_batch = 20;
     job.algorithm.epochs = 2;
     job.train.balance = balance;
-    auto const samples = samples_of_step(job, 3, 0);
-    auto const steps = optimizer_steps(team(job), samples);
+    Batch batch{.samples = samples_of_step(job, 3, 0)};
+    auto const steps = optimizer_steps(team(job), batch);
     ASSERT_EQ(steps.size(), 6u);
     std::int64_t sum = 0;
     std::size_t count = 0;
@@ -100,7 +104,7 @@ TEST_F(Replicas, TrainOnEverySampleOnceAnEpoch) {
       }
     }
     EXPECT_EQ(count, 2u * 48);
-    EXPECT_EQ(sum, 2 * tokens(samples));
+    EXPECT_EQ(sum, 2 * tokens(batch.samples));
   }
 }
 
