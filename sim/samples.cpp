@@ -80,7 +80,7 @@ std::optional<TurnModel> turn_model(Scoring const& score) {
                   .observation_tokens = {},
                   .tool = distribution_of(e.tool, {}),
                   .keep_kv = e.keep_kv};
-  if (e.observation_tokens > 0) model.observation_tokens = Lengths{FixedLength{e.observation_tokens}, 0, 0};
+  if (e.observation_tokens > 0) model.observation_tokens.emplace().shape = FixedLength{e.observation_tokens};
   return model;
 }
 
