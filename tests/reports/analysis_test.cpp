@@ -153,20 +153,24 @@ TEST(Analysis, MeasuredValuesFindTheirForecast) {
   EXPECT_NEAR(m[5].forecast.value_or(0), 0.392857, 1e-6);  // 4.4e14 / 1.12e15
 }
 
-// score and old_logprob 6 s in step 0, wake 2 s in step 1: experience (60 + 80 + 6) / 2, switch (10 + 10 + 2)
-// / 2.
+// score and old_logprob 6 s in step 0, wake 2 s in step 1: experience (60 + 80 + 6) / 2, switch and refit
+// (10 + 10 + 2) / 2.
 TEST(Analysis, MeasuredSumsOfPhases) {
   EventLog log = small_log();
   log.phases.push_back({0, 0, Phase::score, seconds(90), seconds(94)});
   log.phases.push_back({0, 0, Phase::old_logprob, seconds(94), seconds(96)});
   log.phases.push_back({0, 1, Phase::wake, seconds(210), seconds(212)});
-  log.measured = {
-      {"experience_seconds", 1}, {"update_seconds", 1}, {"switch_seconds", 1}, {"generate_wait_seconds", 1}};
+  log.measured = {{"experience_seconds", 1},
+                  {"update_seconds", 1},
+                  {"switch_seconds", 1},
+                  {"generate_wait_seconds", 1},
+                  {"refit_seconds", 1}};
   auto const m = analyse(log).measured;
   EXPECT_DOUBLE_EQ(m[0].forecast.value_or(0), 73);
   EXPECT_DOUBLE_EQ(m[1].forecast.value_or(0), 30);
   EXPECT_DOUBLE_EQ(m[2].forecast.value_or(0), 11);
   EXPECT_FALSE(m[3].forecast.has_value());  // one pool: nothing waits for it
+  EXPECT_DOUBLE_EQ(m[4].forecast.value_or(0), 11);
 }
 
 // Two steps of 100 s. The trainer of two ranks waits 0-30 in the first and 100-110 in the second; within its
