@@ -47,9 +47,10 @@ TEST(Published, PhasesOfOneNodeArePrinted) {
   std::map<std::string, double> phases;
   for (PhaseTime const& p : f.analysis.phases) phases[std::string(name_of(p.phase))] = p.mean.value;
   phases["logprob"] = phases["old_logprob"] + phases["reference"];
+  phases["refit"] = phases["weight_sync"] + phases["wake"];
   std::cout << fmt::format("step {:.1f} s, measured {:.1f} s\n", f.analysis.step.mean.value,
                            measured(f.scenario, "step_seconds"));
-  for (std::string const phase : {"update_actor", "weight_sync", "generate", "logprob"}) {
+  for (std::string const phase : {"update_actor", "refit", "generate", "logprob"}) {
     std::cout << fmt::format("{} {:.1f} s, measured {:.1f} s\n", phase, phases[phase],
                              measured(f.scenario, phase + "_seconds"));
   }
