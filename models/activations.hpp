@@ -29,13 +29,28 @@ Bytes kept_activations(Architecture const& a, int layer, TrainerOptions const& t
 // Final norm's and lm_head's inputs on the last stage, 4 h per token.
 Bytes kept_by_head(Architecture const& a, TrainerOptions const& t, double tokens);
 
-// Logits per token over the vocabulary / tp in the weight type, and their fp32 copies. Forward: the cast and
-// the log-softmax (2). With backward in Megatron: the cast, and the softmax that turns into the gradient in
-// place (2, core/tensor_parallel/cross_entropy.py); elsewhere cast, shifted clone, log-softmax and gradient
-// (4, Transformers' causal language-model loss). None with a fused cross-entropy.
-int fp32_logits_copies(TrainerOptions const& t, bool backward);
-Bytes logits_bytes(Architecture const& a, TrainerOptions const& t);
-Bytes fp32_logits_bytes(Architecture const& a, TrainerOptions const& t, bool backward);
+// Logits of one token at the peak of the loss: entries of one rank, how often in the weights' type and in
+// fp32.
+//   Megatron                 1 + fp32 2: the cast, and the softmax that turns into the gradient in place
+//                            (core/tensor_parallel/cross_entropy.py)
+//   whole, fp32              1 + fp32 4: cast, shifted clone, log-softmax, gradient (Transformers' causal
+//   loss);
+//                            forward alone 2: cast, log-softmax
+//   whole, autocast          2 + fp32 2: logits and shifted clone; cast and log-softmax (forward alone 1 + 2)
+//   whole, weights           4: logits, shifted clone, log-softmax, gradient (forward alone 2)
+//   chunked, fused           1
+//   linear                   of as many entries as the model is wide, since rows are taken so many at a time
+//   that
+//                            the chunk is as large as the hidden states (Liger's rule): 1, and with kernels
+//                            that are not fused as many fp32 copies as whole logits have
+struct LogitsKept {
+  double entries = 0;
+  int copies = 1;
+  int fp32_copies = 0;
+};
+LogitsKept logits_kept(Architecture const& a, TrainerOptions const& t, bool backward);
+Bytes logits_bytes(LogitsKept const& k, TrainerOptions const& t);  // in the weights' type
+Bytes fp32_logits_bytes(LogitsKept const& k);
 
 // Micro-batches that a stage of a 1F1B pipeline holds at its peak: min(pp - stage, micro-batches).
 int in_flight(int stage, int pp, std::int64_t micro_batches);

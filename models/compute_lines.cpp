@@ -32,25 +32,30 @@ Bytes largest_layer(Part const& p, double tokens) {
 
 Bytes all_logits(Part const& p, double tokens, bool backward) {
   if (!p.has_logits) return Bytes(0);
-  return tokens * (logits_bytes(p.model, p.job.train) + fp32_logits_bytes(p.model, p.job.train, backward));
+  LogitsKept const kept = logits_kept(p.model, p.job.train, backward);
+  return tokens * (logits_bytes(kept, p.job.train) + fp32_logits_bytes(kept));
 }
 
 void add_logits(std::vector<LedgerLine>& lines, Part const& p, double tokens, bool backward,
                 std::vector<Phase> const& phases) {
   if (!p.has_logits) return;
   TrainerOptions const& t = p.job.train;
-  std::string const rows = fmt::format("{} tokens x {} vocabulary{}", grouped(tokens), grouped(p.model.vocab),
-                                       t.parallel.tp > 1 ? fmt::format(" / tp {}", t.parallel.tp) : "");
-  Bytes const logits = tokens * logits_bytes(p.model, t);
-  double const entries = tokens * p.model.vocab / t.parallel.tp;
-  add_line(lines,
-           {p.role.role, MemoryCategory::logits, "logits",
-            fmt::format("{} x {:.0f} B", rows, logits.value / entries)},
-           logits, phases);
-  add_line(lines,
-           {p.role.role, MemoryCategory::logits, "fp32 logits",
-            fmt::format("{} x 4 B x {} copies", rows, fp32_logits_copies(t, backward))},
-           tokens * fp32_logits_bytes(p.model, t, backward), phases);
+  LogitsKept const kept = logits_kept(p.model, t, backward);
+  bool const linear = t.cross_entropy == CrossEntropy::linear;
+  std::string const rows =
+      fmt::format("{} tokens x {} {}{}", grouped(tokens),
+                  grouped(linear ? std::min(p.model.hidden, p.model.vocab) : p.model.vocab),
+                  linear ? "entries at a time" : "vocabulary",
+                  t.parallel.tp > 1 ? fmt::format(" / tp {}", t.parallel.tp) : "");
+  auto const add = [&](char const* name, Bytes each, int copies) {
+    add_line(lines,
+             {p.role.role, MemoryCategory::logits, name,
+              fmt::format("{} x {:g} B{}", rows, each.value / kept.entries / std::max(1, copies),
+                          copies > 1 ? fmt::format(" x {} copies", copies) : "")},
+             tokens * each, phases);
+  };
+  add("logits", logits_bytes(kept, t), kept.copies);
+  add("fp32 logits", fp32_logits_bytes(kept), kept.fp32_copies);
 }
 
 void add_forward(std::vector<LedgerLine>& lines, Part const& p) {

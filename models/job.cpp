@@ -72,8 +72,36 @@ std::string_view name_of(TrainerKind v) {
       return "fsdp2";
     case TrainerKind::deepspeed:
       return "deepspeed";
+    case TrainerKind::ddp:
+      return "ddp";
   }
   no_such_value("TrainerKind");
+}
+
+std::string_view name_of(CrossEntropy v) {
+  switch (v) {
+    case CrossEntropy::whole:
+      return "whole";
+    case CrossEntropy::chunked:
+      return "chunked";
+    case CrossEntropy::fused:
+      return "fused";
+    case CrossEntropy::linear:
+      return "linear";
+  }
+  no_such_value("CrossEntropy");
+}
+
+std::string_view name_of(LogitsPrecision v) {
+  switch (v) {
+    case LogitsPrecision::fp32:
+      return "fp32";
+    case LogitsPrecision::autocast:
+      return "autocast";
+    case LogitsPrecision::weights:
+      return "weights";
+  }
+  no_such_value("LogitsPrecision");
 }
 
 std::string_view name_of(Recompute v) {

@@ -60,7 +60,8 @@ bool generates(AlgorithmKind k);
 
 // ---- trainer
 // ---------------------------------------------------------------------------------------------------
-enum class TrainerKind { megatron, fsdp2, deepspeed };
+// ddp: PyTorch with whole weights on every rank; on one GPU a plain loop.
+enum class TrainerKind { megatron, fsdp2, deepspeed, ddp };
 enum class Recompute { none, selective, full };
 // How context parallelism meets attention: K and V travel around a ring, or heads are exchanged for tokens.
 enum class ContextParallel { ring, ulysses };
@@ -70,6 +71,13 @@ enum class Balance { none, sorted, karmarkar_karp };
 // longest that the workload allows (DeepSpeed-Chat).
 enum class Padding { longest, batch, maximum };
 enum class Fp8Scaling { tensor, block };
+// What the loss does with the logits of a micro-batch: PyTorch's operations on all of them; the same on some
+// rows at a time; one kernel that overwrites them with their gradient; or the loss and the product over the
+// vocabulary together, some of the logits at a time, so that they never exist as a whole.
+enum class CrossEntropy { whole, chunked, fused, linear };
+// Of a loss on whole logits outside Megatron: the model returns them in fp32; they stay in the weights' type
+// and the loss casts them (torch.autocast); the loss works in the weights' type.
+enum class LogitsPrecision { fp32, autocast, weights };
 // Element-wise kernels: fused by hand (Megatron, Transformer Engine), by torch.compile, or one per operation.
 enum class KernelStack { fused, compiled, eager };
 
@@ -129,8 +137,9 @@ struct TrainerOptions {
   // matrix instructions of Hopper; false: by kernels that do, where the card has them (FlashAttention-3,
   // cuDNN).
   bool flash_attention_2 = false;
-  Bytes bucket = MiB(160);           // gradient bucket of the reduction
-  bool fused_cross_entropy = false;  // no fp32 logits copy is materialised
+  Bytes bucket = MiB(160);  // gradient bucket of the reduction
+  CrossEntropy cross_entropy = CrossEntropy::whole;
+  LogitsPrecision logits = LogitsPrecision::fp32;
   Offload offload;
 };
 
@@ -310,6 +319,8 @@ std::string_view name_of(AlgorithmKind v);
 std::string_view name_of(AdapterKind v);
 std::string_view name_of(TrainerKind v);
 std::string_view name_of(Recompute v);
+std::string_view name_of(CrossEntropy v);
+std::string_view name_of(LogitsPrecision v);
 std::string_view name_of(EngineKind v);
 std::string_view name_of(FrameworkKind v);
 std::string_view name_of(Phase v);

@@ -8,6 +8,7 @@ namespace {
 constexpr LogitBytes kOnePass{4, 4};
 constexpr LogitBytes kMegatron{42, 18};
 constexpr LogitBytes kEager{30, 38};
+constexpr LogitBytes kLinear{54, 58};
 constexpr LossKernels kPolicyLoss{80, 60};
 constexpr LossKernels kCrossEntropyLoss{15, 10};
 constexpr double kTemperature = 8;
@@ -30,7 +31,8 @@ bool takes_sequences_apart(Job const& job) {
 
 LogitBytes logit_bytes(Job const& job, MicroBatch const& m) {
   TrainerOptions const& t = job.train;
-  if (t.fused_cross_entropy) return kOnePass;
+  if (t.cross_entropy == CrossEntropy::fused) return kOnePass;
+  if (t.cross_entropy == CrossEntropy::linear) return t.kernels == KernelStack::fused ? kOnePass : kLinear;
   LogitBytes bytes = t.kernels == KernelStack::fused ? kMegatron : kEager;
   if (is_policy(job.algorithm.kind)) {
     bytes.forward += kTemperature;
@@ -44,6 +46,10 @@ LossKernels loss_kernels(Job const& job, MicroBatch const& m) {
   LossKernels const once = job.algorithm.kind == AlgorithmKind::sft ? kCrossEntropyLoss : kPolicyLoss;
   double const times = takes_sequences_apart(job) ? sequences(m) : 1;
   return {once.forward * times, once.backward * times};
+}
+
+bool recomputes_logits(TrainerOptions const& t) {
+  return t.cross_entropy == CrossEntropy::linear && t.kernels != KernelStack::fused;
 }
 
 }  // namespace rollcast

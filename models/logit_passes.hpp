@@ -12,9 +12,14 @@ struct LogitBytes {
   double backward = 0;
 };
 
-// fused_cross_entropy (in one kernel, or a compiled loss): the bf16 logits are read twice (maximum; sum of
-// exponentials), the
-//   gradient reads and writes them: 4 and 4.
+// fused (in one kernel, or a compiled loss): the bf16 logits are read twice (maximum; sum of exponentials),
+// the
+//   gradient reads and writes them: 4 and 4. Linear with fused kernels (Liger) the same.
+// linear otherwise, over chunks of the vocabulary with a running maximum and sums for log-probability and
+// entropy
+//   (prime-rl, trainer/models/layers/lm_head.py): cast 6, temperature 8, maximum 4, difference 8, exponential
+//   8, sum 4, product 12, sum 4 = 54; backward, on logits computed again, cast 6, temperature 8, difference
+//   8, exponential 8, by the gradient 8, temperature 8, two casts 12 = 58.
 // fused kernels (Megatron core, tensor_parallel/cross_entropy.py; models/gpt: logits to batch first; Float16
 //   Module: outputs to fp32): transposed copy 4, cast 6, maximum 4, difference 8, exponential 8, sum 4,
 //   quotient 8 = 42; backward softmax scaled in place 8, cast back 6, transposed back 4 = 18.
@@ -28,6 +33,9 @@ struct LogitBytes {
 // Wrapper in nemo_rl/algorithms/loss_functions.py; torch's slice_backward). Its log-probabilities
 // (distributed/model_utils.py, DistributedLogprob) cost what Megatron's cross entropy does.
 LogitBytes logit_bytes(Job const& job, MicroBatch const& m);
+
+// The backward pass computes the product over the vocabulary again.
+bool recomputes_logits(TrainerOptions const& t);
 
 // Small kernels of the loss on log-probabilities, advantages and masks, launched one by one with the GPU
 // waiting: its metrics are read by the host (.item()), so nothing is queued behind them. ppo, grpo and dpo

@@ -169,7 +169,10 @@ class StagePricer {
     Seconds const norm = stream_time(p_, bytes(2 * job_.model.hidden * kElement / stream_cut() * tokens_));
     forward_.compute += norm;
     backward_.compute += 2 * norm;
-    add_products(work.head, work.head_products, /*quantizes=*/false, work.last_head, forward_, backward_);
+    Sums product;
+    add_products(work.head, work.head_products, /*quantizes=*/false, work.last_head, product, backward_);
+    add(forward_, product, 1);
+    if (recomputes_logits(job_.train)) backward_.compute += product.compute;
     double const logits = tokens_ * job_.model.vocab / tp;
     forward_.compute += stream_time(p_, bytes(logits * logit.forward));
     backward_.compute += stream_time(p_, bytes(logits * logit.backward));

@@ -74,7 +74,9 @@ void add_state_lines(std::vector<LedgerLine>& lines, Job const& job, ModelRole c
     return Counts{dense, experts, dense_ranks, expert_ranks};
   };
   if (r.trained && !adapter) return add_trained(lines, job, r, counts(n.dense, n.experts), "model");
-  Bytes const plain = size_of(job.train.weights);
+  // Under FSDP2 with master weights the base is kept in fp32 as well, and cast when it is gathered.
+  bool const fp32_base = adapter && job.train.kind == TrainerKind::fsdp2 && job.train.master_weights;
+  Bytes const plain = fp32_base ? size_of(DType::fp32) : size_of(job.train.weights);
   add_frozen(lines, job, r, counts(n.dense - n.quantized_dense, n.experts - n.quantized_experts),
              adapter ? "base" : "model", plain);
   if (!adapter) return;

@@ -214,9 +214,9 @@ std::optional<double> phase_forecast(Analysis const& a, Named const& named) {
   return sum;
 }
 
-double peak_gib(Analysis const& a) {
+double peak_gib(Analysis const& a, Bytes LedgerPeak::*part) {
   Bytes most;
-  for (LedgerPeak const& l : a.ledgers) most = max(most, l.bytes);
+  for (LedgerPeak const& l : a.ledgers) most = max(most, l.*part);
   return most / GiB(1);
 }
 
@@ -254,7 +254,8 @@ std::optional<double> generate_wait(Analysis const& a) {
 }
 
 std::optional<double> forecast_of(Analysis const& a, std::string_view name) {
-  if (name == "peak_gpu_memory_gib" && !a.ledgers.empty()) return peak_gib(a);
+  if (name == "peak_gpu_memory_gib" && !a.ledgers.empty()) return peak_gib(a, &LedgerPeak::bytes);
+  if (name == "peak_torch_memory_gib" && !a.ledgers.empty()) return peak_gib(a, &LedgerPeak::trainer_tensors);
   if (a.step.steps == 0) return std::nullopt;
   if (name == "step_seconds") return a.step.mean.value;
   if (name == "tokens_per_second_per_gpu") return a.tokens_per_second_per_gpu;

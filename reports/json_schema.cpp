@@ -152,7 +152,7 @@ constexpr Key kValidateKeys[] = {
     {"pairs[].predicted_ratio", "number or null", "the same of the forecasts"},
     {"pairs[].agrees", "true or false, or null", "whether the forecast names the faster one"},
     {"summaries[].grades", "text", "A, A- or other: whose cases"},
-    {"summaries[].kind", "text", "step, phases, throughput or other"},
+    {"summaries[].kind", "text", "step, phases, throughput, memory or other"},
     {"summaries[].forecasts", "integer", "quantities with an error"},
     {"summaries[].missing", "integer", "quantities without one"},
     {"summaries[].median", "number or null", "of the size of error; of left_out_error where fitted"},

@@ -27,6 +27,15 @@ bool holds(LedgerLine const& l, Phase p) {
   return l.phases.empty() || std::find(l.phases.begin(), l.phases.end(), p) != l.phases.end();
 }
 
+// What the trainer's process holds through PyTorch.
+Bytes trainer_tensors(RankLedger const& ledger, Phase phase) {
+  Bytes sum;
+  for (LedgerLine const& l : ledger.lines) {
+    if (!l.host && l.role != Role::rollout && l.role != Role::process && holds(l, phase)) sum += l.bytes;
+  }
+  return sum;
+}
+
 std::vector<MemoryShare> shares_of(RankLedger const& ledger, Phase phase) {
   std::vector<MemoryShare> out;
   for (LedgerLine const& l : ledger.lines) {
@@ -54,6 +63,7 @@ LedgerPeak peak_of(RankLedger const& ledger, std::vector<Phase> const& phases) {
       p.phase = phase;
     }
     p.host_bytes = max(p.host_bytes, total(ledger, phase, true));
+    p.trainer_tensors = max(p.trainer_tensors, trainer_tensors(ledger, phase));
   }
   p.shares = shares_of(ledger, p.phase);
   return p;

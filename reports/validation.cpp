@@ -17,13 +17,14 @@ namespace {
 constexpr double kDiffers = 1.1;
 constexpr std::string_view kStep = "step_seconds";
 constexpr std::string_view kPhase = "phase.";
-constexpr std::array<std::string_view, 4> kKinds = {"step", "phases", "throughput", "other"};
+constexpr std::array<std::string_view, 5> kKinds = {"step", "phases", "throughput", "memory", "other"};
 
 std::string_view kind_of(std::string_view quantity) {
   if (quantity == kStep) return kKinds[0];
   if (quantity.starts_with(kPhase)) return kKinds[1];
   if (quantity == "tokens_per_second_per_gpu" || quantity == "samples_per_second") return kKinds[2];
-  return kKinds[3];
+  if (quantity.starts_with("peak_")) return kKinds[3];
+  return kKinds[4];
 }
 
 bool is_grade_a(ValidationCase const& c) { return c.grade == "A" || c.grade == "A-"; }

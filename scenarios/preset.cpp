@@ -43,7 +43,11 @@ std::vector<PresetEntry> const& entries() {
        {T::megatron},
        {colocated, separate, one_step_off}},
       {FrameworkKind::areal, areal_preset, {grpo, ppo, sft}, {T::fsdp2, T::megatron}, {async, separate}},
-      {FrameworkKind::trl, trl_preset, {grpo, dpo, sft}, {T::deepspeed, T::fsdp2}, {colocated, separate}},
+      {FrameworkKind::trl,
+       trl_preset,
+       {grpo, dpo, sft},
+       {T::deepspeed, T::fsdp2, T::ddp},
+       {colocated, separate}},
       {FrameworkKind::deepspeed_chat, deepspeed_chat_preset, {ppo, dpo, sft}, {T::deepspeed}, {colocated}},
   };
   return all;

@@ -104,7 +104,7 @@ Choice choice_of(FrameworkKind f, FrameworkKind a, FrameworkKind b, Options cons
 std::string list_text() {
   std::string out = "presets: what a framework sets where a scenario does not\n";
   for (FrameworkKind const f : with_presets()) {
-    out += fmt::format("  {:<16}{:<24}{:<20}{}\n", name_of(f), names(preset_algorithms(f)),
+    out += fmt::format("  {:<16}{:<24}{:<24}{}\n", name_of(f), names(preset_algorithms(f)),
                        names(preset_trainers(f)), names(preset_modes(f)));
   }
   return out;

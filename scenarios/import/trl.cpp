@@ -59,7 +59,6 @@ void write_trainer(Configuration& c) {
   if (type == "FSDP" || (type.empty() && holds_word(named, "fsdp"))) {
     write_fsdp2(c);
   } else {
-    c.draft.set_text("train.trainer", "deepspeed");
     auto stage = launcher_text(c, "deepspeed_config.zero_stage");
     if (!stage) stage = launcher_text(c, "zero_stage");
     for (char const* n : {"1", "2", "3"}) {
@@ -68,9 +67,13 @@ void write_trainer(Configuration& c) {
       c.assume(fmt::format("train.zero_stage: {}", n), fmt::format("by the name {}", shown(named)));
     }
     if (!stage && type != "MULTI_GPU" && type != "NO")
-      c.assume("train.zero_stage: 0", "no configuration of accelerate is known: plain data parallelism");
-    bool const known = stage && (*stage == "1" || *stage == "2" || *stage == "3");
-    c.draft.set("train.zero_stage", known ? std::int64_t{stage->front() - '0'} : 0);
+      c.assume("train.trainer: ddp", "no configuration of accelerate is known: plain data parallelism");
+    if (stage == "1" || stage == "2" || stage == "3") {
+      c.draft.set_text("train.trainer", "deepspeed");
+      c.draft.set("train.zero_stage", std::int64_t{stage->front() - '0'});
+    } else {
+      c.draft.set_text("train.trainer", "ddp");
+    }
     if (launcher_text(c, "deepspeed_config.offload_optimizer_device") == "cpu")
       c.draft.set_flag("train.offload.optimizer", true);
     if (launcher_text(c, "deepspeed_config.offload_param_device") == "cpu")
@@ -78,7 +81,7 @@ void write_trainer(Configuration& c) {
   }
   c.draft.set_text("train.recompute", c.flag_or("gradient_checkpointing", true) ? "full" : "none");
   if (c.on("use_liger_kernel")) c.draft.set_text("train.kernels", "fused");
-  if (c.on("use_liger_kernel") || c.on("use_liger_loss")) c.draft.set_flag("train.fused_cross_entropy", true);
+  if (c.on("use_liger_kernel") || c.on("use_liger_loss")) c.draft.set_text("train.cross_entropy", "linear");
   c.use({"bf16", "torch_dtype", "dtype"});
   bool const four_bit = c.on("load_in_4bit");
   if (c.on("use_peft"))

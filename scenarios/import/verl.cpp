@@ -203,7 +203,7 @@ void write_trainer(Configuration& c, std::int64_t gpus) {
   write_batches(c, gpus);
   c.draft.set_text("train.balance", c.flag_or("trainer.balance_batch", true) ? "karmarkar_karp" : "none");
   if (c.on("actor_rollout_ref.model.use_fused_kernels") || c.on(actor("use_fused_kernels")))
-    c.draft.set_flag("train.fused_cross_entropy", true);
+    c.draft.set_text("train.cross_entropy", "linear");
   if (c.on("actor_rollout_ref.model.use_liger")) c.draft.set_text("train.kernels", "fused");
 }
 

@@ -140,7 +140,7 @@ std::vector<PresetValue> openrlhf_preset(PresetCase const& c) {
     if (!online) add_offline_trainer(v, c);
     add(v, {{"train.gradients", "bf16", kDeepspeedGradients},
             kDeepspeedBucket,
-            {"train.fused_cross_entropy", "false",
+            {"train.cross_entropy", "whole",
              "OpenRLHF openrlhf/models/actor.py: logits are cast to float32 before the log-probabilities"},
             {"train.kernels", "eager", kHfKernels},
             kHfAttention});

@@ -62,7 +62,7 @@ std::vector<PresetValue> trl_preset(PresetCase const& c) {
           {"train.balance", "none", "TRL: every rank trains on the samples that it is given"},
           {"train.padding", "longest", "TRL pads each batch to its longest"},
           {"train.recompute", "full", kBase},
-          {"train.fused_cross_entropy", c.algorithm == sft ? "true" : "false",
+          {"train.cross_entropy", c.algorithm == sft ? "linear" : "whole",
            c.algorithm == sft ? std::string_view("TRL trl/trainer/sft_config.py: loss_type chunked_nll")
                               : std::string_view("TRL selective_log_softmax over whole logits")},
           {"train.kernels", "eager", "TRL trl/trainer/base_config.py: use_liger_kernel false"},
@@ -74,6 +74,9 @@ std::vector<PresetValue> trl_preset(PresetCase const& c) {
             kDeepspeedBucket});
   } else if (c.trainer == TrainerKind::fsdp2) {
     add(v, {{"train.gradients", "bf16", "TRL examples/accelerate_configs/fsdp2.yaml: mixed_precision bf16"}});
+  } else if (c.trainer == TrainerKind::ddp) {
+    add(v, {{"train.gradients", "bf16",
+             "TRL examples/accelerate_configs/multi_gpu.yaml: mixed_precision bf16"}});
   }
   return v;
 }

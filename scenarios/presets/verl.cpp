@@ -122,7 +122,7 @@ void add_trainer(std::vector<PresetValue>& v, PresetCase const& c) {
             {"train.context_parallel", "ulysses",
              "verl verl/trainer/config/engine/fsdp.yaml: ulysses_sequence_parallel_size"}});
     if (!sft)
-      add(v, {{"train.fused_cross_entropy", "true",
+      add(v, {{"train.cross_entropy", "fused",
                "verl verl/utils/torch_functional.py: logprobs by flash-attn's Triton cross entropy"}});
     add(v, {kHfAttention,
             {"train.kernels", "eager",

@@ -151,8 +151,9 @@ void describe(Fields& f, Algorithm& a) {
 }
 
 void describe(Fields& f, TrainerOptions& t) {
-  f.choice("trainer", t.kind, {TrainerKind::megatron, TrainerKind::fsdp2, TrainerKind::deepspeed},
-           "training backend");
+  f.choice("trainer", t.kind,
+           {TrainerKind::megatron, TrainerKind::fsdp2, TrainerKind::deepspeed, TrainerKind::ddp},
+           "training backend; ddp: PyTorch with whole weights on every GPU");
   f.group("parallel", "how a replica is cut", [&](Fields& g) {
     g.integer("tp", t.parallel.tp, kRanks, "tensor-parallel ranks");
     g.integer("pp", t.parallel.pp, kRanks, "pipeline stages");
@@ -207,7 +208,7 @@ void describe(Fields& f, TrainerOptions& t) {
     for (std::string_view key : {"virtual_stages", "first_stage_layers", "last_stage_layers"})
       f.forbid(key, "a key of megatron");
   }
-  if (f.listing() || t.kind != TrainerKind::megatron) {
+  if (f.listing() || t.kind == TrainerKind::fsdp2 || t.kind == TrainerKind::deepspeed) {
     f.integer("shard_ranks", t.shard_ranks, {0, 1e6, false},
               "ranks that share one copy of the states (fsdp2, deepspeed); 0: all data-parallel ones");
   } else {
@@ -241,7 +242,15 @@ void describe(Fields& f, TrainerOptions& t) {
          "tensor-parallel collectives run in chunks beside the products");
   f.flag("overlap_parameter_gather", t.overlap_parameter_gather, "gather parameters during the forward pass");
   f.quantity("bucket", t.bucket, kPositive, "gradient bucket of one reduction");
-  f.flag("fused_cross_entropy", t.fused_cross_entropy, "no fp32 copy of the logits");
+  f.choice("cross_entropy", t.cross_entropy,
+           {CrossEntropy::whole, CrossEntropy::chunked, CrossEntropy::fused, CrossEntropy::linear},
+           "the loss on the logits: PyTorch's operations on all at once, on some rows at a time, one kernel, "
+           "or one "
+           "with the product over the vocabulary, so that the logits never exist as a whole");
+  f.choice("logits", t.logits, {LogitsPrecision::fp32, LogitsPrecision::autocast, LogitsPrecision::weights},
+           "of a whole loss outside Megatron: the model returns fp32 logits, the loss casts them, or it "
+           "works in the "
+           "weights' type");
   f.optional_group("offload", "what lives in host memory", [&](Fields& g) {
     g.flag("parameters", t.offload.parameters, "weights");
     g.flag("gradients", t.offload.gradients, "gradients");

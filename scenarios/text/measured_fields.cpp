@@ -13,7 +13,7 @@ struct Figure {
 
 constexpr Range kShare{0, 1, false};
 
-constexpr std::array<Figure, 28> kFigures{{
+constexpr std::array<Figure, 29> kFigures{{
     {"step_seconds", kPositive, "one step, mean"},
     {"wake_seconds", kNotNegative, "engine wake"},
     {"generate_seconds", kNotNegative, "generation"},
@@ -38,6 +38,8 @@ constexpr std::array<Figure, 28> kFigures{{
     {"gpu_hours_per_step", kPositive, "GPUs times step time"},
     {"mean_response_tokens", kPositive, "mean length of a response"},
     {"peak_gpu_memory_gib", kPositive, "highest memory of one GPU, in GiB"},
+    {"peak_torch_memory_gib", kPositive,
+     "most that PyTorch held in a trainer's process of one GPU, in GiB: torch.cuda.max_memory_allocated"},
     {"peak_host_memory_gib", kPositive, "highest memory of one host, in GiB"},
     {"busy_fraction", kShare, "share of the time in which GPUs work"},
     {"mfu", kShare, "model FLOPs over peak FLOPs"},

@@ -99,7 +99,8 @@ void apply_preset(Document& d) {
       d.root, "algorithm", "kind",
       {AlgorithmKind::sft, AlgorithmKind::dpo, AlgorithmKind::ppo, AlgorithmKind::grpo}, AlgorithmKind::grpo);
   auto const trainer =
-      enum_at(d.root, "train", "trainer", {TrainerKind::megatron, TrainerKind::fsdp2, TrainerKind::deepspeed},
+      enum_at(d.root, "train", "trainer",
+              {TrainerKind::megatron, TrainerKind::fsdp2, TrainerKind::deepspeed, TrainerKind::ddp},
               default_trainer(framework));
   open_schedule(d);
   PresetMode const mode = preset_mode(schedule_of(d.root), engines_apart(d.root));

@@ -96,20 +96,38 @@ TEST(Activations, RecomputeNeverKeepsMore) {
 // entries was asked for as 13.91 GiB.
 TEST(Activations, LogitsOfAReportedOom) {
   TrainerOptions t;
-  Bytes const all = 24'576 * fp32_logits_bytes(test::model("qwen3-32b"), t, false);
-  double const one = all.value / fp32_logits_copies(t, false);
+  LogitsKept const kept = logits_kept(test::model("qwen3-32b"), t, false);
+  double const one = 24'576 * fp32_logits_bytes(kept).value / kept.fp32_copies;
   EXPECT_DOUBLE_EQ(one, 24'576.0 * 151'936 * 4);
   EXPECT_NEAR(one / GiB(1).value, 13.91, 0.005);
 }
 
 TEST(Activations, LogitsCopies) {
   TrainerOptions t;
-  EXPECT_EQ(fp32_logits_copies(t, true), 2);
+  Architecture const a = test::model("qwen3-32b");
+  // Bytes per entry at the peak, in bf16: forward alone, with backward.
+  auto const each = [&](bool backward) {
+    LogitsKept const k = logits_kept(a, t, backward);
+    return (logits_bytes(k, t) + fp32_logits_bytes(k)).value / k.entries;
+  };
+  EXPECT_DOUBLE_EQ(each(true), 10);
   t.kind = TrainerKind::fsdp2;
-  EXPECT_EQ(fp32_logits_copies(t, true), 4);
-  EXPECT_EQ(fp32_logits_copies(t, false), 2);
-  t.fused_cross_entropy = true;
-  EXPECT_EQ(fp32_logits_copies(t, true), 0);
+  EXPECT_DOUBLE_EQ(each(true), 18);
+  EXPECT_DOUBLE_EQ(each(false), 10);
+  t.logits = LogitsPrecision::autocast;
+  EXPECT_DOUBLE_EQ(each(true), 12);
+  EXPECT_DOUBLE_EQ(each(false), 10);
+  t.logits = LogitsPrecision::weights;
+  EXPECT_DOUBLE_EQ(each(true), 8);
+  EXPECT_DOUBLE_EQ(each(false), 4);
+  t.logits = LogitsPrecision::fp32;
+  t.cross_entropy = CrossEntropy::fused;
+  EXPECT_DOUBLE_EQ(each(true), 2);
+  t.cross_entropy = CrossEntropy::linear;
+  EXPECT_DOUBLE_EQ(logits_kept(a, t, true).entries, 5120);  // as the model is wide
+  EXPECT_DOUBLE_EQ(each(true), 2);
+  t.kernels = KernelStack::eager;
+  EXPECT_DOUBLE_EQ(each(true), 18);
 }
 
 // 1F1B: the first of four stages holds four micro-batches, the last one; never more than there are.

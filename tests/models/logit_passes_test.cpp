@@ -20,9 +20,16 @@ TEST(LogitPasses, ByStackAndLoss) {
   job.algorithm.kind = AlgorithmKind::grpo;  // divided by the temperature
   EXPECT_DOUBLE_EQ(logit_bytes(job, m).forward, 38);
   EXPECT_DOUBLE_EQ(logit_bytes(job, m).backward, 46);
-  job.train.fused_cross_entropy = true;
+  job.train.cross_entropy = CrossEntropy::fused;
   EXPECT_DOUBLE_EQ(logit_bytes(job, m).forward, 4);
   EXPECT_DOUBLE_EQ(logit_bytes(job, m).backward, 4);
+  job.train.cross_entropy = CrossEntropy::linear;  // in eager operations over chunks
+  EXPECT_DOUBLE_EQ(logit_bytes(job, m).forward, 54);
+  EXPECT_DOUBLE_EQ(logit_bytes(job, m).backward, 58);
+  EXPECT_TRUE(recomputes_logits(job.train));
+  job.train.kernels = KernelStack::fused;
+  EXPECT_DOUBLE_EQ(logit_bytes(job, m).backward, 4);
+  EXPECT_FALSE(recomputes_logits(job.train));
 }
 
 TEST(LogitPasses, NemoRlTakesEachSequenceOutOfThePack) {

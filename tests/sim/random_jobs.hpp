@@ -27,7 +27,7 @@ class Draw {
 
 inline void draw_trainer(Job& job, Draw& draw) {
   TrainerOptions& t = job.train;
-  t.kind = draw.of({TrainerKind::megatron, TrainerKind::fsdp2, TrainerKind::deepspeed});
+  t.kind = draw.of({TrainerKind::megatron, TrainerKind::fsdp2, TrainerKind::deepspeed, TrainerKind::ddp});
   t.balance = draw.of({Balance::none, Balance::sorted, Balance::karmarkar_karp});
   t.recompute = draw.of({Recompute::none, Recompute::full});
   t.dynamic_batching = draw.coin();
@@ -46,6 +46,8 @@ inline void draw_trainer(Job& job, Draw& draw) {
       return;
     case TrainerKind::deepspeed:
       t.zero_stage = draw.of({1, 2, 3});
+      return;
+    case TrainerKind::ddp:
       return;
   }
 }
