@@ -48,8 +48,8 @@ struct LedgerPeak {
   Bytes capacity;
   Bytes bytes;
   Phase phase = Phase::generate;
-  Bytes host_bytes;                 // largest over the phases, per rank
-  Bytes trainer_tensors;            // largest over the phases: without engine, CUDA contexts and communicators
+  Bytes host_bytes;       // largest over the phases, per rank
+  Bytes trainer_tensors;  // largest over the phases: without engine, CUDA contexts and communicators
   std::vector<MemoryShare> shares;  // of the peak phase, GPU, largest first
 };
 

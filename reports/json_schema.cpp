@@ -101,6 +101,7 @@ constexpr Key kMemoryKeys[] = {
     {"fits", "true or false", "whether every GPU, host and engine has room"},
     {"verdict", "text", "the same as a sentence, with the first thing that does not fit"},
     {"classes[].name", "text", "rank class: stage 0, stages 1-3, rank"},
+    {"classes[].pool", "text", "name of the pool; empty: there is one"},
     {"classes[].pipeline_stage", "integer", "the first stage of the class"},
     {"classes[].ranks", "integer", "how many ranks of the cluster"},
     {"classes[].capacity_bytes", "integer", "memory of one GPU as a process sees it"},
@@ -123,9 +124,15 @@ constexpr Key kMemoryKeys[] = {
     {"kv.block_tokens", "integer", "tokens of a page"},
     {"kv.tokens", "integer", "tokens that fit"},
     {"kv.bytes_per_token", "integer", "on one rank"},
-    {"host.capacity_bytes", "integer", "host memory of one node"},
-    {"host.peak_bytes", "integer", "of the fullest node"},
-    {"host.peak_phase", "text", "the phase of that peak"}};
+    {"hosts[].pool", "text", "name of the pool; empty: there is one"},
+    {"hosts[].capacity_bytes", "integer", "host memory of one node"},
+    {"hosts[].peak_bytes", "integer", "of the pool's fullest node"},
+    {"hosts[].peak_phase", "text", "the phase of that peak"},
+    {"changes[].sets[]", "text",
+     "with these overrides (--set) it would fit; the cheapest changes first. changes is null for a layout "
+     "that fits"},
+    {"changes[].headroom_bytes", "integer", "the least of a GPU with them"},
+    {"changes[].gpu_hours_per_step", "number or null", "null: what they ask for is not simulated yet"}};
 
 constexpr Key kValidateKeys[] = {
     {"schema", "integer", "1: the version of these shapes"},

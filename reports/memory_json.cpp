@@ -37,13 +37,14 @@ Json line_json(LedgerLine const& line) {
           {"formula", line.formula}};
 }
 
-Json class_json(RankLedger const& l, std::vector<Phase> const& phases) {
+Json class_json(PoolMemory const& pool, RankLedger const& l) {
   MemoryPeak const top = peak(l);
   Json table = Json::array();
-  for (Phase p : phases) table.push_back(phase_json(l, p));
+  for (Phase p : pool.phases) table.push_back(phase_json(l, p));
   Json lines = Json::array();
   for (LedgerLine const& line : l.lines) lines.push_back(line_json(line));
   return {{"name", l.name},
+          {"pool", pool.name},
           {"pipeline_stage", l.pipeline_stage},
           {"ranks", l.ranks},
           {"capacity_bytes", whole(l.capacity)},
@@ -63,23 +64,39 @@ Json kv_json(std::optional<KvForecast> const& kv) {
           {"bytes_per_token", whole(kv->bytes_per_token)}};
 }
 
+Json host_json(PoolMemory const& pool) {
+  MemoryPeak const host = host_peak(pool.ledgers, pool.cluster);
+  return {{"pool", pool.name},
+          {"capacity_bytes", whole(pool.cluster.node.host_memory)},
+          {"peak_bytes", whole(host.bytes)},
+          {"peak_phase", name_of(host.phase)}};
+}
+
+Json changes_json(std::optional<std::vector<MemoryChange>> const& changes) {
+  if (!changes) return nullptr;
+  Json out = Json::array();
+  for (MemoryChange const& c : *changes) {
+    out.push_back({{"sets", c.sets},
+                   {"headroom_bytes", whole(c.headroom)},
+                   {"gpu_hours_per_step", c.gpu_hours ? Json(*c.gpu_hours) : Json()}});
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string memory_json(MemoryForecast const& f) {
   MemoryVerdict const verdict = memory_verdict(f);
   Json classes = Json::array();
-  for (RankLedger const& l : f.ledgers) classes.push_back(class_json(l, f.phases));
-  MemoryPeak const host = host_peak(f.ledgers, f.cluster);
-  Json const out = {{"schema", schema},
-                    {"scenario", f.scenario},
-                    {"fits", verdict.fits},
-                    {"verdict", verdict.sentence},
-                    {"classes", classes},
-                    {"kv", kv_json(f.kv)},
-                    {"host",
-                     {{"capacity_bytes", whole(f.cluster.node.host_memory)},
-                      {"peak_bytes", whole(host.bytes)},
-                      {"peak_phase", name_of(host.phase)}}}};
+  Json hosts = Json::array();
+  for (PoolMemory const& pool : f.pools) {
+    for (RankLedger const& l : pool.ledgers) classes.push_back(class_json(pool, l));
+    hosts.push_back(host_json(pool));
+  }
+  Json const out = {{"schema", schema},     {"scenario", f.scenario},
+                    {"fits", verdict.fits}, {"verdict", verdict.sentence},
+                    {"classes", classes},   {"kv", kv_json(f.kv)},
+                    {"hosts", hosts},       {"changes", changes_json(f.changes)}};
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 

@@ -6,7 +6,9 @@
 #include <array>
 
 #include "models/activations.hpp"
+#include "models/pools.hpp"
 #include "models/roles.hpp"
+#include "sim/phases.hpp"
 
 namespace rollcast {
 namespace {
@@ -32,14 +34,29 @@ constexpr std::array<Column, 12> columns = {{{Category::weights, "weight"},
 
 std::string gib(Bytes b) { return b.value > 0 ? fmt::format("{:.2f}", b / GiB(1)) : "-"; }
 
-RankLedger const& fullest(MemoryForecast const& f) {
-  return *std::max_element(f.ledgers.begin(), f.ledgers.end(), [](RankLedger const& a, RankLedger const& b) {
-    return peak(a).bytes < peak(b).bytes;
-  });
+// The class with the least room, of all pools.
+struct Fullest {
+  PoolMemory const* pool = nullptr;
+  RankLedger const* ledger = nullptr;
+  MemoryPeak top;
+
+  Bytes room() const { return ledger->capacity - top.bytes; }
+};
+
+Fullest fullest(MemoryForecast const& f) {
+  Fullest found;
+  for (PoolMemory const& pool : f.pools) {
+    for (RankLedger const& l : pool.ledgers) {
+      Fullest const here{&pool, &l, peak(l)};
+      if (found.ledger == nullptr || here.room() < found.room()) found = here;
+    }
+  }
+  return found;
 }
 
-std::string class_title(RankLedger const& l) {
-  std::string const who = l.name == "rank" ? "Each GPU" : fmt::format("Each GPU of {}", l.name);
+std::string class_title(PoolMemory const& pool, RankLedger const& l) {
+  std::string who = l.name == "rank" ? "Each GPU" : fmt::format("Each GPU of {}", l.name);
+  if (!pool.name.empty()) who += fmt::format(" of pool {}", pool.name);
   return fmt::format("{} ({} {}, {} visible)", who, l.ranks, l.ranks == 1 ? "rank" : "ranks",
                      format(l.capacity));
 }
@@ -100,11 +117,11 @@ std::string lines_text(std::vector<RankLedger> const& ledgers, bool host) {
   return out;
 }
 
-std::string class_text(RankLedger const& l, std::vector<Phase> const& phases) {
+std::string class_text(PoolMemory const& pool, RankLedger const& l) {
   MemoryPeak const top = peak(l);
   bool const over = top.bytes > l.capacity;
-  return fmt::format("{}\n{}  peak {} in {}, {} {}\n\n", class_title(l), table(l, phases), format(top.bytes),
-                     name_of(top.phase), over ? "over by" : "headroom",
+  return fmt::format("{}\n{}  peak {} in {}, {} {}\n\n", class_title(pool, l), table(l, pool.phases),
+                     format(top.bytes), name_of(top.phase), over ? "over by" : "headroom",
                      format(over ? top.bytes - l.capacity : l.capacity - top.bytes));
 }
 
@@ -131,22 +148,60 @@ std::string engine_refusal(KvForecast const& kv) {
       kv.blocks * kv.block_tokens, kv.longest_sequence);
 }
 
+// The weights reach the engines' pool too.
+bool takes_part(Job const& job, int pool, Phase phase) {
+  return pool_of_phase(job, phase) == pool ||
+         (phase == Phase::weight_sync && has_rollout(job.algorithm) && pool_of(job, Role::rollout) == pool);
+}
+
+KvForecast kv_of(Job const& job) {
+  KvForecast kv;
+  kv.blocks = kv_blocks(job);
+  kv.block_tokens = job.rollout.block_size;
+  kv.bytes_per_token = kv_bytes_per_token(job.model, job.rollout);
+  kv.budget = kv_budget(job.model, job.rollout, job.cluster.node.gpu.visible_memory, process_memory());
+  kv.longest_sequence = longest_sequence(job);
+  return kv;
+}
+
+std::string host_text(PoolMemory const& pool) {
+  MemoryPeak const host = host_peak(pool.ledgers, pool.cluster);
+  return fmt::format("Host memory of the fullest node{}: {} of {}{}.\n",
+                     pool.name.empty() ? "" : fmt::format(" of pool {}", pool.name), format(host.bytes),
+                     format(pool.cluster.node.host_memory),
+                     host.bytes.value > 0 ? fmt::format(" in {}", name_of(host.phase)) : "");
+}
+
+std::string changes_text(std::vector<MemoryChange> const& changes) {
+  if (changes.empty()) return "No single change of those tried, and no two of them, would fit.\n\n";
+  std::string out = "Changes with which it would fit, the cheapest first (each was tried)\n";
+  for (MemoryChange const& c : changes) {
+    std::string sets;
+    for (std::string const& set : c.sets) sets += fmt::format("{}--set {}", sets.empty() ? "" : " ", set);
+    out += fmt::format("  {:<72} {}, headroom {}\n", sets,
+                       c.gpu_hours ? fmt::format("{:.3g} GPU hours a step", *c.gpu_hours)
+                                   : std::string("time not simulated yet"),
+                       format(c.headroom));
+  }
+  return out + "\n";
+}
+
 }  // namespace
 
 MemoryForecast forecast_memory(Scenario const& s) {
   MemoryForecast f;
   f.scenario = s.name;
-  f.cluster = s.job.cluster;
-  f.phases = step_phases(s.job);
-  f.ledgers = memory_ledger(s.job);
-  if (!has_rollout(s.job.algorithm)) return f;
-  KvForecast kv;
-  kv.blocks = kv_blocks(s.job);
-  kv.block_tokens = s.job.rollout.block_size;
-  kv.bytes_per_token = kv_bytes_per_token(s.job.model, s.job.rollout);
-  kv.budget = kv_budget(s.job.model, s.job.rollout, s.job.cluster.node.gpu.visible_memory, process_memory());
-  kv.longest_sequence = longest_sequence(s.job);
-  f.kv = kv;
+  std::size_t const pools = pools_of(s.job).size();
+  for (std::size_t p = 0; p < pools; ++p) {
+    int const index = static_cast<int>(p);
+    Job const job = on_pool(s.job, index);
+    PoolMemory pool{pools > 1 ? pools_of(s.job)[p].name : "", job.cluster, {}, memory_ledger(job)};
+    for (Phase phase : step_phases(s.job)) {
+      if (takes_part(s.job, index, phase)) pool.phases.push_back(phase);
+    }
+    f.pools.push_back(std::move(pool));
+  }
+  if (has_rollout(s.job.algorithm)) f.kv = kv_of(on_pool(s.job, pool_of(s.job, Role::rollout)));
   return f;
 }
 
@@ -154,38 +209,46 @@ MemoryVerdict memory_verdict(MemoryForecast const& f) {
   if (f.kv) {
     if (std::string const refusal = engine_refusal(*f.kv); !refusal.empty()) return {false, refusal};
   }
-  RankLedger const& l = fullest(f);
-  MemoryPeak const top = peak(l);
-  std::string const who = l.name == "rank" ? "a GPU" : "a GPU of " + l.name;
+  Fullest const full = fullest(f);
+  RankLedger const& l = *full.ledger;
+  MemoryPeak const& top = full.top;
+  std::string who = l.name == "rank" ? "a GPU" : "a GPU of " + l.name;
+  if (!full.pool->name.empty()) who += " of pool " + full.pool->name;
   if (top.bytes > l.capacity) {
     return {false, fmt::format("Does not fit: {} needs {} in {}, {} more than the {} that a process sees.",
                                who, format(top.bytes), name_of(top.phase), format(top.bytes - l.capacity),
                                format(l.capacity))};
   }
-  MemoryPeak const host = host_peak(f.ledgers, f.cluster);
-  if (host.bytes > f.cluster.node.host_memory) {
-    return {false,
-            fmt::format("Does not fit: a node needs {} of host memory in {}, {} more than its {}.",
-                        format(host.bytes), name_of(host.phase),
-                        format(host.bytes - f.cluster.node.host_memory), format(f.cluster.node.host_memory))};
+  for (PoolMemory const& pool : f.pools) {
+    MemoryPeak const host = host_peak(pool.ledgers, pool.cluster);
+    Bytes const capacity = pool.cluster.node.host_memory;
+    if (host.bytes <= capacity) continue;
+    return {false, fmt::format("Does not fit: a node needs {} of host memory in {}, {} more than its {}.",
+                               format(host.bytes), name_of(host.phase), format(host.bytes - capacity),
+                               format(capacity))};
   }
   return {true, fmt::format("Fits: {} peaks at {} in {}, {} below the {} that a process sees.", who,
                             format(top.bytes), name_of(top.phase), format(l.capacity - top.bytes),
                             format(l.capacity))};
 }
 
+Bytes least_headroom(MemoryForecast const& f) { return fullest(f).room(); }
+
 std::string memory_text(MemoryForecast const& f) {
   std::string out = memory_verdict(f).sentence + "\n\n";
-  for (RankLedger const& l : f.ledgers) out += class_text(l, f.phases);
-  out += "Lines in GiB, per GPU\n" + lines_text(f.ledgers, false);
-  std::string const on_host = lines_text(f.ledgers, true);
-  if (!on_host.empty()) out += "Lines in GiB, on the host per GPU\n" + on_host;
+  if (f.changes) out += changes_text(*f.changes);
+  for (PoolMemory const& pool : f.pools) {
+    for (RankLedger const& l : pool.ledgers) out += class_text(pool, l);
+  }
+  for (PoolMemory const& pool : f.pools) {
+    std::string const of = pool.name.empty() ? "" : fmt::format(" of pool {}", pool.name);
+    out += fmt::format("Lines in GiB, per GPU{}\n", of) + lines_text(pool.ledgers, false);
+    std::string const on_host = lines_text(pool.ledgers, true);
+    if (!on_host.empty()) out += fmt::format("Lines in GiB, on the host per GPU{}\n", of) + on_host;
+  }
   out += '\n';
   if (f.kv) out += kv_text(*f.kv);
-  MemoryPeak const host = host_peak(f.ledgers, f.cluster);
-  out += fmt::format("Host memory of the fullest node: {} of {}{}.\n", format(host.bytes),
-                     format(f.cluster.node.host_memory),
-                     host.bytes.value > 0 ? fmt::format(" in {}", name_of(host.phase)) : "");
+  for (PoolMemory const& pool : f.pools) out += host_text(pool);
   return out;
 }
 

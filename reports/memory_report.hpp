@@ -20,12 +20,27 @@ struct KvForecast {
   std::int64_t longest_sequence = 0;
 };
 
+// The GPUs of one pool.
+struct PoolMemory {
+  std::string name;  // empty: there is one
+  ClusterSpec cluster;
+  std::vector<Phase> phases;  // of one step that the pool takes part in, in order
+  std::vector<RankLedger> ledgers;
+};
+
+// A change of the scenario with which it would fit.
+struct MemoryChange {
+  std::vector<std::string> sets;    // as --set takes them
+  Bytes headroom;                   // the least of a GPU
+  std::optional<double> gpu_hours;  // of one step; nothing: what it asks for is not simulated yet
+};
+
 struct MemoryForecast {
   std::string scenario;
-  ClusterSpec cluster;
-  std::vector<Phase> phases;  // of one step, in order
-  std::vector<RankLedger> ledgers;
+  std::vector<PoolMemory> pools;
   std::optional<KvForecast> kv;
+  // For a layout that does not fit, once they were looked for: the cheapest.
+  std::optional<std::vector<MemoryChange>> changes;
 };
 
 MemoryForecast forecast_memory(Scenario const& s);
@@ -39,15 +54,19 @@ struct MemoryVerdict {
 };
 MemoryVerdict memory_verdict(MemoryForecast const& f);
 
+// Room on the fullest GPU; negative: it does not fit.
+Bytes least_headroom(MemoryForecast const& f);
+
 // Verdict, then per rank class a table of phases and categories in GiB, peak and headroom, every line with
 // its formula; then KV and host memory. Ends with a newline.
 std::string memory_text(MemoryForecast const& f);
 
-// Keys: schema, scenario, fits, verdict, classes [{name, pipeline_stage, ranks, capacity_bytes, peak_bytes,
-// peak_phase, headroom_bytes, host_peak_bytes, phases [{name, bytes, host_bytes, categories {...}}], lines
-// [{name, role, category, bytes, host, phases, formula}]}], kv {blocks, block_tokens, tokens,
-// bytes_per_token} or null, host {capacity_bytes, peak_bytes, peak_phase} of the fullest node. Bytes are
-// whole numbers; a line's phases are empty when it is always there.
+// Keys: schema, scenario, fits, verdict, classes [{name, pool, pipeline_stage, ranks, capacity_bytes,
+// peak_bytes, peak_phase, headroom_bytes, host_peak_bytes, phases [{name, bytes, host_bytes, categories
+// {...}}], lines [{name, role, category, bytes, host, phases, formula}]}], kv {blocks, block_tokens, tokens,
+// bytes_per_token} or null, hosts [{pool, capacity_bytes, peak_bytes, peak_phase}] of each pool's fullest
+// node, changes [{sets, headroom_bytes, gpu_hours_per_step}] (cheapest first) or null. Bytes are whole
+// numbers; a line's phases are empty when it is always there.
 std::string memory_json(MemoryForecast const& f);
 
 }  // namespace rollcast

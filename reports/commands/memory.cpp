@@ -2,6 +2,7 @@
 #include <string>
 
 #include "reports/commands/commands.hpp"
+#include "reports/commands/memory_advice.hpp"
 #include "reports/commands/option_checks.hpp"
 #include "reports/commands/outputs.hpp"
 #include "reports/commands/scenario_input.hpp"
@@ -10,6 +11,8 @@
 
 namespace rollcast {
 namespace {
+
+constexpr std::size_t kShownChanges = 3;
 
 struct Arguments {
   ScenarioArguments scenario;
@@ -34,7 +37,9 @@ int memory(Arguments const& arguments) {
   int exit_code = 0;
   std::optional<Scenario> const scenario = read_scenario(arguments.scenario, exit_code);
   if (!scenario) return exit_code;
-  MemoryForecast const forecast = forecast_memory(*scenario);
+  MemoryForecast forecast = forecast_memory(*scenario);
+  if (!memory_verdict(forecast).fits)
+    forecast.changes = cheapest_changes(arguments.scenario, scenario->job, kShownChanges);
   if (!arguments.json.empty()) exit_code = write(arguments.json, memory_json(forecast));
   if (exit_code == 0 && !takes_standard_output(outputs)) exit_code = write("-", memory_text(forecast));
   return exit_code;

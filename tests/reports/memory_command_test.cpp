@@ -38,12 +38,44 @@ TEST(MemoryCommand, NotFittingIsAResult) {
   EXPECT_THAT(r.out, StartsWith("Does not fit: the rollout engine refuses to start"));
 }
 
+// Engine and trainer on pools of their own do not share a GPU: 74 GiB of engine beside 53 GiB of trainer fit.
+TEST(MemoryCommand, PoolsHaveLedgersOfTheirOwn) {
+  std::string const pooled = ROLLCAST_SOURCE_DIR "/scenarios/published/R01-nemo-rl-8b-one-step-off-v0.5.yaml";
+  CommandRun const r = run({"memory", pooled, "--json", "-"});
+  auto const json = nlohmann::json::parse(r.out);
+  EXPECT_EQ(json["fits"], true) << json["verdict"];
+  ASSERT_EQ(json["classes"].size(), 2U);
+  EXPECT_EQ(json["classes"][0]["pool"], "train");
+  EXPECT_EQ(json["classes"][1]["pool"], "generation");
+  for (auto const& line : json["classes"][1]["lines"]) EXPECT_NE(line["role"], "actor");
+  EXPECT_TRUE(json["changes"].is_null());
+}
+
 TEST(MemoryCommand, JsonInPlaceOfTheText) {
   CommandRun const r = run({"memory", example, "--json", "-"});
   EXPECT_EQ(r.exit_code, 0);
   auto const json = nlohmann::json::parse(r.out);
   EXPECT_EQ(json["scenario"], "grpo-8b-colocated");
   EXPECT_EQ(json["classes"].size(), 2U);
+}
+
+// The changes that are offered were tried: with each of them it does fit.
+TEST(MemoryCommand, OffersChangesThatFit) {
+  std::vector<std::string> const words = {
+      "memory", example, "--set", "train.recompute=none", "--set", "train.micro_batch=4"};
+  std::vector<std::string> with_json = words;
+  with_json.insert(with_json.end(), {"--json", "-"});
+  auto const json = nlohmann::json::parse(run(with_json).out);
+  ASSERT_EQ(json["fits"], false) << json["verdict"];
+  ASSERT_EQ(json["changes"].size(), 3U);
+  double last = 0;
+  for (auto const& change : json["changes"]) {
+    std::vector<std::string> changed = with_json;
+    for (auto const& set : change["sets"]) changed.insert(changed.end(), {"--set", set.get<std::string>()});
+    EXPECT_EQ(nlohmann::json::parse(run(changed).out)["fits"], true) << change;
+    EXPECT_GE(change["gpu_hours_per_step"].get<double>(), last);
+    last = change["gpu_hours_per_step"].get<double>();
+  }
 }
 
 TEST(MemoryCommand, BadInput) {

@@ -67,7 +67,7 @@ TEST(MemoryReport, JsonAgreesWithTheLedger) {
   EXPECT_EQ(json["schema"], 1);
   EXPECT_EQ(json["scenario"], "example");
   EXPECT_EQ(json["fits"], true);
-  ASSERT_EQ(json["classes"].size(), f.ledgers.size());
+  ASSERT_EQ(json["classes"].size(), f.pools.at(0).ledgers.size());
   EXPECT_EQ(json["kv"]["tokens"], f.kv->blocks * 16);
   for (auto const& c : json["classes"]) {
     std::int64_t largest = 0;
