@@ -173,7 +173,7 @@ std::string host_text(PoolMemory const& pool) {
 }
 
 std::string changes_text(std::vector<MemoryChange> const& changes) {
-  if (changes.empty()) return "No single change of those tried, and no two of them, would fit.\n\n";
+  if (changes.empty()) return "None of the changes that were tried, alone or together, would fit.\n\n";
   std::string out = "Changes with which it would fit, the cheapest first (each was tried)\n";
   for (MemoryChange const& c : changes) {
     std::string sets;

@@ -16,11 +16,13 @@ namespace rollcast {
 namespace {
 
 constexpr std::size_t kMostRuns = 16;
+constexpr std::size_t kMostTogether = 8;
 constexpr double kLeastUtilization = 0.2;
 
 struct Trial {
   MemoryChange change;
   Scenario scenario;
+  bool fits = false;
 };
 
 class Overrides {
@@ -77,14 +79,19 @@ void add_engine(Overrides& o, Job const& job) {
   o.add("rollout.parallel.tp", 2 * e.parallel.tp);
 }
 
-std::optional<Trial> trial(ScenarioArguments const& arguments, std::vector<std::string> const& sets) {
+// The scenario with the overrides, whether it fits or not; nothing where they make a bad one.
+std::optional<Trial> read_trial(ScenarioArguments const& arguments, std::vector<std::string> const& sets) {
   ScenarioOptions options = arguments.options;
   options.sets.insert(options.sets.end(), sets.begin(), sets.end());
   ScenarioResult read = read_scenario_file(arguments.file, options);
   if (!read.problems.empty() || !read.scenario) return std::nullopt;
   MemoryForecast const f = forecast_memory(*read.scenario);
-  if (!memory_verdict(f).fits) return std::nullopt;
-  return Trial{{sets, least_headroom(f), std::nullopt}, std::move(*read.scenario)};
+  return Trial{{sets, least_headroom(f), std::nullopt}, std::move(*read.scenario), memory_verdict(f).fits};
+}
+
+std::optional<Trial> trial(ScenarioArguments const& arguments, std::vector<std::string> const& sets) {
+  auto t = read_trial(arguments, sets);
+  return t && t->fits ? std::move(t) : std::nullopt;
 }
 
 // Keys of the same name exclude each other.
@@ -92,8 +99,30 @@ bool same_key(std::string const& a, std::string const& b) {
   return a.substr(0, a.find('=')) == b.substr(0, b.find('='));
 }
 
-std::vector<Trial> trials_of(ScenarioArguments const& arguments, std::vector<std::string> const& overrides,
-                             std::size_t most) {
+// One change after another, each the one that leaves most room.
+std::optional<Trial> one_after_another(ScenarioArguments const& arguments, Job job) {
+  std::vector<std::string> sets;
+  Bytes room(-1e18);
+  for (std::size_t n = 0; n < kMostTogether; ++n) {
+    std::optional<Trial> best;
+    for (std::string const& o : memory_overrides(job)) {
+      std::vector<std::string> with = sets;
+      std::erase_if(with, [&](std::string const& set) { return same_key(set, o); });
+      with.push_back(o);
+      auto t = read_trial(arguments, with);
+      if (t && (!best || best->change.headroom < t->change.headroom)) best = std::move(t);
+    }
+    if (!best || best->change.headroom <= room) return std::nullopt;
+    if (best->fits) return best;
+    room = best->change.headroom;
+    sets = best->change.sets;
+    job = best->scenario.job;
+  }
+  return std::nullopt;
+}
+
+std::vector<Trial> trials_of(ScenarioArguments const& arguments, Job const& job, std::size_t most) {
+  std::vector<std::string> const overrides = memory_overrides(job);
   std::vector<Trial> out;
   for (std::string const& o : overrides) {
     if (auto t = trial(arguments, {o})) out.push_back(std::move(*t));
@@ -109,6 +138,9 @@ std::vector<Trial> trials_of(ScenarioArguments const& arguments, std::vector<std
         continue;
       if (auto t = trial(arguments, {overrides[i], overrides[j]})) out.push_back(std::move(*t));
     }
+  }
+  if (out.empty()) {
+    if (auto t = one_after_another(arguments, job)) out.push_back(std::move(*t));
   }
   return out;
 }
@@ -148,7 +180,7 @@ std::vector<std::string> memory_overrides(Job const& job) {
 
 std::vector<MemoryChange> cheapest_changes(ScenarioArguments const& arguments, Job const& job,
                                            std::size_t most) {
-  std::vector<Trial> trials = trials_of(arguments, memory_overrides(job), most);
+  std::vector<Trial> trials = trials_of(arguments, job, most);
   if (trials.size() > kMostRuns) trials.erase(trials.begin() + kMostRuns, trials.end());
   for (Trial& t : trials) t.change.gpu_hours = gpu_hours(t.scenario);
   std::stable_sort(trials.begin(), trials.end(), is_cheaper);

@@ -15,9 +15,9 @@ namespace rollcast {
 std::vector<std::string> memory_overrides(Job const& job);
 
 // Each override is read into the scenario as --set would, so what it breaks is left out. Of those that then
-// fit, alone (or, where fewer than `most` fit alone, two together), the `most` cheapest in GPU-hours per
-// step, by a run of one step each in a process of its own; those that are not simulated yet come last. At
-// most 16 runs.
+// fit, alone (where fewer than `most` fit alone, two together; where none do, up to eight, each the one that
+// leaves most room), the `most` cheapest in GPU-hours per step, by a run of one step each in a process of its
+// own; those that are not simulated yet come last. At most 16 runs.
 std::vector<MemoryChange> cheapest_changes(ScenarioArguments const& arguments, Job const& job,
                                            std::size_t most);
 

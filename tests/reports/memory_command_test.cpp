@@ -78,6 +78,15 @@ TEST(MemoryCommand, OffersChangesThatFit) {
   }
 }
 
+// A model nine times as large needs several changes at once.
+TEST(MemoryCommand, ChangesAddUpWhereNoneIsEnough) {
+  CommandRun const r = run({"memory", example, "--set", "model=llama-3.1-70b", "--json", "-"});
+  auto const json = nlohmann::json::parse(r.out);
+  ASSERT_EQ(json["fits"], false);
+  ASSERT_EQ(json["changes"].size(), 1U) << json["changes"];
+  EXPECT_GT(json["changes"][0]["sets"].size(), 1U);
+}
+
 TEST(MemoryCommand, BadInput) {
   CommandRun const missing = run({"memory", "no-such-file.yaml"});
   EXPECT_EQ(missing.exit_code, 2);
