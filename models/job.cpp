@@ -152,6 +152,12 @@ std::string_view name_of(FrameworkKind v) {
   no_such_value("FrameworkKind");
 }
 
+std::vector<Phase> all_phases() {
+  std::vector<Phase> all;
+  for (int p = 0; p <= static_cast<int>(Phase::checkpoint); ++p) all.push_back(static_cast<Phase>(p));
+  return all;
+}
+
 std::string_view name_of(Phase v) {
   switch (v) {
     case Phase::wake:

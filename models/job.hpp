@@ -199,6 +199,8 @@ enum class Phase {
   checkpoint
 };
 
+std::vector<Phase> all_phases();
+
 // What a framework does around the phases. Fixed times are per occurrence; bytes are priced separately.
 struct FrameworkOptions {
   FrameworkKind kind = FrameworkKind::nemo_rl;

@@ -93,7 +93,7 @@ Json memory_json(Analysis const& a, std::size_t pool) {
 Json ooms_json(Analysis const& a) {
   Json out = Json::array();
   for (OomRecord const& o : a.ooms) {
-    out.push_back({{"kind", o.kind},
+    out.push_back({{"kind", name_of(o.kind)},
                    {"time", number(o.time)},
                    {"rank", o.rank},
                    {"pool", a.pools[static_cast<std::size_t>(o.pool)].name},

@@ -136,6 +136,11 @@ constexpr Key kMemoryKeys[] = {
 
 constexpr Key kValidateKeys[] = {
     {"schema", "integer", "1: the version of these shapes"},
+    {"expected[].case", "text", "name of a scenario with an `expected` block"},
+    {"expected[].source", "text", "who reported it; may be empty"},
+    {"expected[].expected", "text", "what it expects, in short"},
+    {"expected[].holds", "true or false", "whether the run came to that"},
+    {"expected[].unmet[]", "text", "what came otherwise"},
     {"cases[].case", "text", "name of the scenario; one item per measured quantity, by name of the file"},
     {"cases[].source", "text or null",
      "where the measured value comes from; null: the file could not be read"},

@@ -306,7 +306,7 @@ Handover read_handover(Fields& f, EventLog const& log) {
 
 OomRecord read_oom(Fields& f, EventLog const& log) {
   OomRecord o;
-  o.kind = f.text();
+  o.kind = f.name(OomKind::host, "kind of memory");
   o.time = f.time();
   o.rank = f.small("a rank");
   o.pool = f.index(log.pools.size(), "a pool of this log");

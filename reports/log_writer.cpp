@@ -69,9 +69,9 @@ void write_tables(EventLog const& log, std::string& out) {
     out += line_of(Json::array({"rank_class", c.name, c.pool, c.node, c.ranks, ledger}));
   }
   for (OomRecord const& o : log.ooms) {
-    out += line_of(Json::array({"oom", o.kind, finite(o.time.value), o.rank, o.pool, o.step, name_of(o.phase),
-                                o.allocation, finite(o.requested.value), finite(o.free.value),
-                                finite(o.allocated.value)}));
+    out += line_of(Json::array({"oom", name_of(o.kind), finite(o.time.value), o.rank, o.pool, o.step,
+                                name_of(o.phase), o.allocation, finite(o.requested.value),
+                                finite(o.free.value), finite(o.allocated.value)}));
   }
 }
 

@@ -89,9 +89,10 @@ std::string step_sentence(Analysis const& a) {
 
 std::string oom_sentence(Analysis const& a) {
   OomRecord const& o = a.ooms.front();
-  return fmt::format("Out of memory ({}): rank {} of {} in {} of {} at {}: {} needs {}, {} is free.", o.kind,
-                     o.rank, a.pools[static_cast<std::size_t>(o.pool)].name, name_of(o.phase),
-                     step_name(o.step), format(o.time), o.allocation, format(o.requested), format(o.free));
+  return fmt::format("Out of memory ({}): rank {} of {} in {} of {} at {}: {} needs {}, {} is free.",
+                     name_of(o.kind), o.rank, a.pools[static_cast<std::size_t>(o.pool)].name,
+                     name_of(o.phase), step_name(o.step), format(o.time), o.allocation, format(o.requested),
+                     format(o.free));
 }
 
 std::string outcome_sentence(Analysis const& a) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "models/quantile.hpp"
+#include "reports/expectation.hpp"
 
 namespace rollcast {
 namespace {
@@ -143,7 +144,14 @@ std::string quantity_name(std::string const& measured_name) {
 }
 
 ValidationCase case_of(Scenario const& s) {
-  ValidationCase c{s.name, s.measured->source, s.measured->grade, work_of(s.job), false, {}, ""};
+  ValidationCase c{s.name, "", "", work_of(s.job), false, {}, ""};
+  if (s.expected) {
+    c.source = s.expected->source;
+    c.expected = expectation_text(*s.expected);
+  }
+  if (!s.measured) return c;
+  c.source = s.measured->source;
+  c.grade = s.measured->grade;
   for (auto const& [name, value] : s.measured->values)
     c.quantities.push_back({quantity_name(name), value, std::nullopt, std::nullopt, ""});
   return c;

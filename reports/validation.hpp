@@ -32,10 +32,12 @@ struct ValidationCase {
   std::vector<MeasuredQuantity> quantities;
   std::string
       unread;  // the first problem of a file that is no good scenario; all else but name is empty then
+  std::string expected = {};            // what the scenario expects; empty: nothing
+  std::vector<std::string> unmet = {};  // what came otherwise
 };
 
-// The case of a scenario that has a `measured:` block, without any forecast. Same work: the same model,
-// algorithm and adapter, as many samples a step, and the same lengths of prompts and responses.
+// The case of a scenario that has a `measured:` or an `expected:` block, without any forecast. Same work: the
+// same model, algorithm and adapter, as many samples a step, and the same lengths of prompts and responses.
 ValidationCase case_of(Scenario const& s);
 
 // "R31-nemo-rl-8b" -> "R31": what cases are called where numbers are fitted.

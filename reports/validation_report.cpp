@@ -32,6 +32,23 @@ std::string left_out_text(ValidationCase const& c, MeasuredQuantity const& q) {
   return q.left_out ? signed_percent(error_of(q.left_out, q.measured)) : "fitted";
 }
 
+std::string expected_text(ValidationCase const& c) {
+  std::string out =
+      fmt::format("  expected {}: {}\n", printable(c.expected), c.unmet.empty() ? "holds" : "does not hold");
+  for (std::string const& u : c.unmet) out += fmt::format("    {}\n", printable(u));
+  return out;
+}
+
+std::string expectations_text(Validation const& v) {
+  int holds = 0, all = 0;
+  for (ValidationCase const& c : v.cases) {
+    if (c.expected.empty()) continue;
+    ++all;
+    holds += c.unmet.empty() ? 1 : 0;
+  }
+  return all == 0 ? "" : fmt::format("\n{} of {} expected outcomes hold\n", holds, all);
+}
+
 std::string case_text(ValidationCase const& c) {
   if (!c.unread.empty()) return fmt::format("{}\n  not read: {}\n", printable(c.name), printable(c.unread));
   std::string out = fmt::format("{}{}: {}\n", printable(c.name), grade_text(c.grade), printable(c.source));
@@ -42,6 +59,7 @@ std::string case_text(ValidationCase const& c) {
                     signed_percent(error_of(q.predicted, q.measured)), left_out_text(c, q));
     out += trimmed(line + (q.why.empty() ? "" : "  " + printable(q.why)));
   }
+  if (!c.expected.empty()) out += expected_text(c);
   return out;
 }
 
@@ -124,7 +142,7 @@ std::string validation_text(Validation const& v, PairsShown pairs) {
   out +=
       "left out: the error with the case taken out of the fit of the engines' own work; -: not fitted on "
       "it\n";
-  out += summaries_text(v) + pairs_text(v, pairs);
+  out += summaries_text(v) + pairs_text(v, pairs) + expectations_text(v);
   if (!v.not_measured.empty()) {
     out += "\nWithout measured values: ";
     for (std::size_t i = 0; i < v.not_measured.size(); ++i)
@@ -135,10 +153,16 @@ std::string validation_text(Validation const& v, PairsShown pairs) {
 }
 
 std::string validation_json(Validation const& v) {
-  Json cases = Json::array(), pairs = Json::array(), summaries = Json::array();
+  Json cases = Json::array(), pairs = Json::array(), summaries = Json::array(), expected = Json::array();
   for (ValidationCase const& c : v.cases) {
     if (!c.unread.empty()) cases.push_back(unread_json(c));
     for (MeasuredQuantity const& q : c.quantities) cases.push_back(quantity_json(c, q));
+    if (!c.expected.empty())
+      expected.push_back({{"case", c.name},
+                          {"source", c.source},
+                          {"expected", c.expected},
+                          {"holds", c.unmet.empty()},
+                          {"unmet", c.unmet}});
   }
   for (ValidationPair const& p : v.pairs)
     pairs.push_back({{"a", p.a},
@@ -160,6 +184,7 @@ std::string validation_json(Validation const& v) {
                     {"cases", std::move(cases)},
                     {"pairs", std::move(pairs)},
                     {"summaries", std::move(summaries)},
+                    {"expected", std::move(expected)},
                     {"not_measured", v.not_measured}};
   return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/job.hpp"
+#include "models/outcome.hpp"
 #include "scenarios/problem.hpp"
 
 namespace rollcast {
@@ -26,11 +27,28 @@ struct Measured {
   std::vector<std::pair<std::string, double>> values;  // "step_seconds" -> 92.8
 };
 
+// What the run of an incident must come to. Of an out-of-memory only what is set is compared.
+struct Expected {
+  std::string source;
+  Outcome outcome = Outcome::completed;
+  std::string reason;                   // part of the outcome's
+  std::optional<int> preemptions = {};  // at least
+  std::optional<OomKind> kind = {};
+  std::optional<Phase> phase = {};
+  std::optional<std::string> pool = {};
+  std::optional<int> rank = {};
+  std::optional<int> step = {};                // from 1
+  std::optional<std::string> allocation = {};  // part of its name
+  std::optional<Bytes> requested = {};
+  double tolerance = 0.001;  // relative, of requested
+};
+
 struct Scenario {
   std::string name;  // file name without folder and extension
   std::string file;  // as it was given
   Job job;
   std::optional<Measured> measured;
+  std::optional<Expected> expected;
   std::vector<Origin> origins;
 };
 

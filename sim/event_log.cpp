@@ -59,26 +59,6 @@ std::string_view name_of(CounterKind k) {
   no_such_value("CounterKind");
 }
 
-std::string_view name_of(Outcome o) {
-  switch (o) {
-    case Outcome::completed:
-      return "completed";
-    case Outcome::oom:
-      return "oom";
-    case Outcome::stalled:
-      return "stalled";
-    case Outcome::deadlock:
-      return "deadlock";
-    case Outcome::refused:
-      return "refused";
-    case Outcome::failed:
-      return "failed";
-    case Outcome::infeasible:
-      return "infeasible";
-  }
-  no_such_value("Outcome");
-}
-
 std::string step_name(int step) { return step < 0 ? "the warm-up" : "step " + std::to_string(step + 1); }
 
 }  // namespace rollcast

@@ -8,6 +8,7 @@
 
 #include "models/job.hpp"
 #include "models/ledger.hpp"
+#include "models/outcome.hpp"
 #include "models/profile.hpp"
 
 namespace rollcast {
@@ -111,13 +112,11 @@ struct StepRecord {
   std::optional<std::int64_t> signal_samples = {};
 };
 
-enum class Outcome { completed, oom, stalled, deadlock, refused, failed, infeasible };
-std::string_view name_of(Outcome o);
 // "step 1" of step 0; "the warm-up" of a negative one.
 std::string step_name(int step);
 
 struct OomRecord {
-  std::string kind = "torch";  // torch | driver | host
+  OomKind kind = OomKind::torch;
   Seconds time;
   int rank = 0;
   int pool = 0;

@@ -75,7 +75,7 @@ std::optional<OomRecord> host_out_of_memory(PhaseRun const& p) {
     of_class = c;
   }
   OomRecord oom = oom_at(p, of_class, need, cluster.node.host_memory, largest);
-  oom.kind = "host";
+  oom.kind = OomKind::host;
   return oom;
 }
 

@@ -102,7 +102,7 @@ void stop_out_of_memory(PhaseRun const& p, OomRecord const& oom) {
   log.outcome = Outcome::oom;
   log.outcome_reason =
       fmt::format("rank {} runs out of {}memory in {} of {}: {} needs {}, {} are free", oom.rank,
-                  oom.kind == "host" ? "host " : "", name_of(p.phase), step_name(p.batch.step),
+                  oom.kind == OomKind::host ? "host " : "", name_of(p.phase), step_name(p.batch.step),
                   oom.allocation, format(oom.requested), format(oom.free));
   p.run.stopped = true;
 }

@@ -9,6 +9,7 @@
 #include "calibrate/profiles.hpp"
 #include "reports/analysis.hpp"
 #include "reports/commands/memory_guard.hpp"
+#include "reports/expectation.hpp"
 #include "reports/fitted_cases.hpp"
 #include "reports/run_apart.hpp"
 #include "sim/simulate.hpp"
@@ -22,6 +23,7 @@ using Json = nlohmann::json;
 struct Figures {
   std::map<std::string, double> values;
   std::string why;
+  std::vector<std::string> unmet = {};
 };
 
 std::string figures_text(Scenario const& s, std::vector<Profile> const& profiles) {
@@ -37,14 +39,17 @@ std::string figures_text(Scenario const& s, std::vector<Profile> const& profiles
   for (Comparison const& c : a.measured) {
     if (c.forecast && why.empty()) values[c.name] = *c.forecast;
   }
-  return Json({{"values", values}, {"why", why}}).dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::vector<std::string> const otherwise = s.expected ? unmet(*s.expected, a) : std::vector<std::string>{};
+  return Json({{"values", values}, {"why", why}, {"unmet", otherwise}})
+      .dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 Figures figures_of(Scenario const& s, std::vector<Profile> const& p) {
   ApartResult const r = run_apart([&] { return figures_text(s, p); });
   if (!r.error.empty()) return {{}, "failed: " + r.error};
   Json const json = Json::parse(r.text);
-  return {json["values"].get<std::map<std::string, double>>(), json["why"].get<std::string>()};
+  return {json["values"].get<std::map<std::string, double>>(), json["why"].get<std::string>(),
+          json["unmet"].get<std::vector<std::string>>()};
 }
 
 // Why there cannot be a run; empty: there can.
@@ -65,7 +70,8 @@ ValidationCase forecast_case(Scenario const& s) {
   forecast.why = obstacle(s);
   auto const& fitted = fitted_cases();
   c.fitted = std::find(fitted.begin(), fitted.end(), id_of(c.name)) != fitted.end();
-  if (forecast.why.empty()) {
+  bool const can_run = forecast.why.empty();
+  if (can_run) {
     std::vector<Profile> p = profiles_for(s.job);
     forecast = figures_of(s, p);
     if (c.fitted) {
@@ -73,6 +79,8 @@ ValidationCase forecast_case(Scenario const& s) {
       without = figures_of(s, p);
     }
   }
+  c.unmet = forecast.unmet;
+  if (!c.expected.empty() && !can_run) c.unmet = {forecast.why};
   for (std::size_t i = 0; i < c.quantities.size(); ++i) {
     std::string const& name = s.measured->values[i].first;
     MeasuredQuantity& q = c.quantities[i];

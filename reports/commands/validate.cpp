@@ -85,7 +85,8 @@ int validate_folder(Arguments const& arguments) {
       print_problems(read.problems);
       cases.push_back(unread_case(file, read.problems));
       exit_code = 2;
-    } else if (!read.scenario->measured || read.scenario->measured->values.empty()) {
+    } else if (!read.scenario->expected &&
+               (!read.scenario->measured || read.scenario->measured->values.empty())) {
       not_measured.push_back(read.scenario->name);
     } else {
       cases.push_back(forecast_case(*read.scenario));

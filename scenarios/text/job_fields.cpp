@@ -15,10 +15,7 @@ constexpr Range kTokens{0, 1e9, false};
 constexpr Range kBudget{1, 1e9, false};
 
 std::vector<DType> const kDTypes = {DType::fp32, DType::bf16, DType::fp16, DType::fp8};
-std::vector<Phase> const kPhases = {Phase::wake,         Phase::generate,    Phase::sleep,
-                                    Phase::score,        Phase::old_logprob, Phase::reference,
-                                    Phase::values,       Phase::advantage,   Phase::update_critic,
-                                    Phase::update_actor, Phase::weight_sync, Phase::checkpoint};
+std::vector<Phase> const kPhases = all_phases();
 
 void optional_integer(Fields& f, std::string_view key, std::optional<int>& v, std::string_view meaning) {
   int read = v.value_or(0);

@@ -9,6 +9,7 @@
 #include "models/pools.hpp"
 #include "scenarios/preset.hpp"
 #include "scenarios/text/catalog_fields.hpp"
+#include "scenarios/text/expected_fields.hpp"
 #include "scenarios/text/hf_config.hpp"
 #include "scenarios/text/job_fields.hpp"
 #include "scenarios/text/length_fields.hpp"
@@ -245,6 +246,7 @@ bool read_scenario_fields(Fields& f, Scenario& s, ScenarioPlace const& place) {
   read_rollout(f, job);
   read_placement(f, job);
   read_measured(f, s.measured);
+  read_expected(f, s.expected);
   f.later("faults", "failures at given times");
   f.later("weight_sync", "how weights reach the engines");
   f.later("network", "subnets and guaranteed shares");

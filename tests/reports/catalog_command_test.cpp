@@ -71,7 +71,8 @@ TEST(CatalogCommand, NamesTheNearestForAnUnknownName) {
 TEST(CatalogCommand, ListsThePresetsAndShowsOne) {
   CommandRun const list = run({"catalog", "presets"});
   EXPECT_EQ(list.exit_code, 0);
-  EXPECT_THAT(list.out, testing::ContainsRegex("trl +grpo, dpo, sft +deepspeed, fsdp2, ddp +colocated, separate"));
+  EXPECT_THAT(list.out,
+              testing::ContainsRegex("trl +grpo, dpo, sft +deepspeed, fsdp2, ddp +colocated, separate"));
   CommandRun const one = run({"catalog", "presets", "verl"});
   EXPECT_EQ(one.exit_code, 0);
   EXPECT_THAT(one.out, testing::StartsWith("preset verl (grpo, fsdp2, colocated)\n"));

@@ -93,7 +93,7 @@ TEST(ExampleRun, HostMemoryRunsOut) {
     EXPECT_EQ(log.outcome, Outcome::oom);
     EXPECT_EQ(log.ooms.size(), 1U);
     OomRecord const& oom = log.ooms.front();
-    EXPECT_EQ(oom.kind, "host");
+    EXPECT_EQ(oom.kind, OomKind::host);
     // Allocated and requested together are what the node needs, and that is more than it has.
     EXPECT_GT(oom.allocated + oom.requested, GiB(64));
     EXPECT_LT(oom.free, oom.requested);

@@ -66,6 +66,8 @@ TEST(JsonSchema, ListsExactlyTheKeysOfAValidation) {
   ValidationCase const a{"a", "source", "A", "work", false, {step}, ""};
   ValidationCase b = a;
   b.quantities[0].measured = 20;
+  b.expected = "oom";
+  b.unmet = {"outcome: expected oom, got completed"};
   EXPECT_EQ(listed(validate_json_markdown()), written(validation_json(validate({a, b}, {"c"}))));
 }
 

@@ -42,7 +42,7 @@ TEST(LogFile, RoundTripIsExact) {
   log.counters[0].value = -1e-7 / 3;
   log.labels[0] = "a \"quoted\"\nlabel \x01";
   log.ooms.push_back(
-      {"torch", seconds(61.25), 3, 0, 0, Phase::update_actor, "logits", GiB(4), GiB(1), GiB(70)});
+      {OomKind::torch, seconds(61.25), 3, 0, 0, Phase::update_actor, "logits", GiB(4), GiB(1), GiB(70)});
   LogResult const r = read(log_text(log));
   ASSERT_TRUE(r.log.has_value()) << r.error;
   EventLog const& back = *r.log;

@@ -90,7 +90,7 @@ EventLog small_log_with_oom() {
   EventLog log = small_log();
   log.outcome = Outcome::oom;
   log.ooms.push_back(
-      {"torch", seconds(61.25), 3, 0, 0, Phase::update_actor, "logits", GiB(4), GiB(1), GiB(70)});
+      {OomKind::torch, seconds(61.25), 3, 0, 0, Phase::update_actor, "logits", GiB(4), GiB(1), GiB(70)});
   return log;
 }
 

@@ -1,0 +1,68 @@
+#include "reports/expectation.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace rollcast {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+// 13.91 GiB asked for in the log-probabilities of step 2, by rank 3 of pool train.
+Analysis out_of_memory() {
+  Analysis a;
+  a.outcome = Outcome::oom;
+  a.outcome_reason = "rank 3 runs out of memory";
+  a.pools.emplace_back().name = "train";
+  OomRecord o;
+  o.rank = 3;
+  o.step = 1;
+  o.phase = Phase::old_logprob;
+  o.allocation = "actor logits: entropy";
+  o.requested = GiB(13.91);
+  a.ooms = {o};
+  return a;
+}
+
+TEST(Expectation, OnlyWhatIsSetIsCompared) {
+  Expected e;
+  e.outcome = Outcome::oom;
+  EXPECT_THAT(unmet(e, out_of_memory()), IsEmpty());
+  e.kind = OomKind::torch;
+  e.phase = Phase::old_logprob;
+  e.pool = "train";
+  e.rank = 3;
+  e.step = 2;
+  e.allocation = "entropy";
+  e.reason = "out of memory";
+  e.requested = GiB(13.92);  // 0.07 % more, within the tolerance of 0.1 %
+  EXPECT_THAT(unmet(e, out_of_memory()), IsEmpty());
+  EXPECT_EQ(expectation_text(e), "oom (torch) in old_logprob of step 2, entropy");
+}
+
+TEST(Expectation, SaysWhatIsOtherwise) {
+  Expected e;
+  EXPECT_THAT(unmet(e, out_of_memory()), ElementsAre("outcome: expected completed, got oom"));
+  e.outcome = Outcome::oom;
+  e.kind = OomKind::driver;
+  e.phase = Phase::wake;
+  e.rank = 0;
+  e.requested = GiB(13.93);  // 0.14 %
+  EXPECT_THAT(unmet(e, out_of_memory()),
+              ElementsAre("kind: expected driver, got torch", "phase: expected wake, got old_logprob",
+                          "rank: expected 0, got 3", "requested: expected 13.9 GiB, got 13.9 GiB"));
+}
+
+TEST(Expectation, PreemptionsAreAtLeast) {
+  Analysis a;
+  a.preemptions = 5;
+  Expected e;
+  e.preemptions = 5;
+  EXPECT_THAT(unmet(e, a), IsEmpty());
+  e.preemptions = 6;
+  EXPECT_THAT(unmet(e, a), ElementsAre("preemptions: expected at least 6, got 5"));
+}
+
+}  // namespace
+}  // namespace rollcast
