@@ -14,6 +14,7 @@ bool fuses_accumulation(Job const& job) {
 }
 
 double accumulation_bytes(Job const& job) {
+  if (job.train.kind == TrainerKind::deepspeed && job.train.zero_stage == 3) return 0;
   double const buffer = 2 * size_of(job.train.gradients).value;
   return fuses_accumulation(job) ? buffer - kResult : buffer + kResult;
 }

@@ -14,7 +14,8 @@ bool fuses_accumulation(Job const& job);
 
 // Bytes per weight and micro-batch, g: bytes of the buffer's type, 2: of the product's bf16 result. Fused:
 // the buffer read and written instead of the result: 2 g - 2. Else result and buffer read, buffer written: 2
-// + 2 g.
+// + 2 g. None under DeepSpeed's ZeRO-3, whose product's result is the parameter's gradient and is added to
+// the shard later (models/partition_work.hpp).
 double accumulation_bytes(Job const& job);
 
 }  // namespace rollcast

@@ -100,6 +100,16 @@ bool sharded_optimizer(TrainerOptions const& t) {
   return t.kind == TrainerKind::fsdp2 || t.distributed_optimizer || t.zero_stage >= 1;
 }
 
+int sharing_ranks(Job const& job) { return std::max(1, data_parallel(job) * job.train.parallel.cp); }
+
+// Parameters whose states one rank holds.
+double optimizer_shard(Job const& job, Stage const& s) {
+  Counts const c = trained(job, s);
+  if (!sharded_optimizer(job.train)) return c.dense + c.experts;
+  double const ranks = sharing_ranks(job);
+  return c.dense / ranks + c.experts / std::max(1.0, ranks / job.train.parallel.ep);
+}
+
 }  // namespace
 
 std::vector<GradientBucket> gradient_buckets(Job const& job, Stage const& s) {
@@ -138,18 +148,18 @@ double trained_parameters(Job const& job, Stage const& s) {
 
 Seconds optimizer_time(Profile const& p, Job const& job, Stage const& s) {
   TrainerOptions const& t = job.train;
-  Counts const c = trained(job, s);
-  double shard = c.dense + c.experts;
-  if (sharded_optimizer(t)) {
-    double const ranks = std::max(1, data_parallel(job) * t.parallel.cp);
-    shard = c.dense / ranks + c.experts / std::max(1.0, ranks / t.parallel.ep);
-  }
+  double const shard = optimizer_shard(job, s);
   if (t.offload.optimizer) return host_optimizer_time(p, job.cluster.node, t, shard);
   double const weight = size_of(t.weights).value;
   double const master = t.master_weights ? 2 * 4 + weight : 2 * weight;
   double const per_parameter =
       size_of(t.gradients).value + master + 2 * 2 * size_of(t.optimizer_states).value;
   return memory_time(p, bytes(shard * per_parameter));
+}
+
+Seconds host_gradient_time(Profile const& p, Job const& job, Stage const& s, int micro_batches) {
+  int const ranks = sharded_optimizer(job.train) ? sharing_ranks(job) : 1;
+  return host_gradient_time(p, job.cluster.node, job.train, optimizer_shard(job, s), ranks, micro_batches);
 }
 
 }  // namespace rollcast

@@ -34,4 +34,7 @@ double trained_parameters(Job const& job, Stage const& s);
 // weight itself is read and written. With offload.optimizer on the host (models/host_optimizer.hpp).
 Seconds optimizer_time(Profile const& p, Job const& job, Stage const& s);
 
+// What offloaded gradients add to an optimizer step of `micro_batches` (models/host_optimizer.hpp).
+Seconds host_gradient_time(Profile const& p, Job const& job, Stage const& s, int micro_batches);
+
 }  // namespace rollcast

@@ -95,6 +95,7 @@ struct Offload {
   bool parameters = false;
   bool gradients = false;
   bool optimizer = false;
+  bool pin_memory = false;  // host memory of an offloaded optimizer (deepspeed)
 };
 
 struct TrainerOptions {

@@ -9,6 +9,7 @@
 #include "models/layer_passes.hpp"
 #include "models/layer_prices.hpp"
 #include "models/logit_passes.hpp"
+#include "models/partition_work.hpp"
 #include "models/shard_exchange.hpp"
 
 namespace rollcast {
@@ -50,6 +51,7 @@ struct StageWork {
     LayerPasses passes;
     int forward_operations = 0;
     int backward_operations = 0;
+    PartitionWork hooks;
     ShardExchange exchange;
     int count = 0;
     LayerProducts products;
@@ -91,7 +93,9 @@ StageWork work_of(Profile const& p, CollectivePrices& collectives, Job const& jo
     layers.forward_operations = layers.passes.forward.operations;
     layers.backward_operations = layers.passes.backward.operations;
     count_adapter(job, layers);
+    layers.hooks = partition_work(job, kind.example);
     layers.exchange = shard_exchange(collectives, job, kind.example);
+    layers.exchange.scatter += stream_time(p, bytes(layers.hooks.reduce_bytes));
     layers.count = kind.count;
     bool const fuse = job.train.kind == TrainerKind::megatron;
     layers.products = layer_products(p, layers.shape, job.train.weights, fuse);
@@ -138,8 +142,10 @@ class StagePricer {
 
     forward.compute += passes_time(layers.passes.forward);
     backward.compute += passes_time(layers.passes.backward);
-    forward.compute = max(forward.compute, host_per_operation() * layers.forward_operations);
-    backward.compute = max(backward.compute, host_per_operation() * layers.backward_operations);
+    forward.compute =
+        max(forward.compute, host_time(layers.forward_operations, layers.hooks.forward_operations));
+    backward.compute =
+        max(backward.compute, host_time(layers.backward_operations, layers.hooks.backward_operations));
 
     Seconds const blocks = tensor_parallel_blocks(shape);
     forward.communication = blocks + expert_parallel(shape) + context_exchange(shape, 1, attention);
@@ -211,6 +217,11 @@ class StagePricer {
 
   Seconds host_per_operation() const {
     return job_.train.kernels == KernelStack::eager ? eager_host() : Seconds(p_.kernel_launch.value);
+  }
+
+  // Hooks are Python in every stack.
+  Seconds host_time(int operations, int hooks) const {
+    return host_per_operation() * operations + eager_host() * hooks;
   }
 
   double stream_cut() const { return job_.train.sequence_parallel ? parallel_.tp : 1; }

@@ -37,7 +37,8 @@ struct StageTimes {
 //   fp8
 //             with scales per block from its own table) + attention + recurrence of linear attention + passes
 //             of the software stack (models/layer_passes.hpp); not less than the host takes to dispatch its
-//             operations, kernel_launch each, in eager mode 4 of those (Python, autograd, dispatcher: 20 us).
+//             operations, kernel_launch each, in eager mode 4 of those (Python, autograd, dispatcher: 20 us),
+//             as the hooks of DeepSpeed's ZeRO always take (models/partition_work.hpp).
 //             Attention: measured at sequences of one length that have the tokens and pairs of the
 //             micro-batch, over sustained_clock; else pairs x FLOPs per pair over attention_forward; with
 //             flash_attention_2 on Hopper and later 1.75 times that, backward 1.6 times

@@ -61,8 +61,8 @@ struct TokenFloor {
 TokenFloor token_floor(Profile const& p, CollectivePrices& collectives, Architecture const& a,
                        EngineOptions const& e, EngineOverhead const& host, StaticOptions const& o,
                        double batch) {
-  return {dense_part(p, collectives, a, e, batch), host.launch * eager_kernels(a, batch),
-          gather_time(collectives, a, e, o)};
+  return {dense_part(p, collectives, a, e, batch),
+          host.launch * (eager_kernels(a, batch) + o.hook_operations), gather_time(collectives, a, e, o)};
 }
 
 Seconds gpu_time(TokenFloor const& floor, Profile const& p, Architecture const& a, EngineOptions const& e,

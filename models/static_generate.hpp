@@ -9,7 +9,7 @@
 //   products,
 //           2 x 6 for the norms, 2 + 8 for rotary embedding, 2 concatenations, attention, 2 adds, 2 of the
 //           activation, mask and transpositions), of a mixture 24 and 8 for each expert that the batch
-//           touches
+//           touches; the hooks of ZeRO-3
 //   GPU     products, memory passes and lm_head (rollout_prices.hpp, engine hf; the logits are copied to
 //   fp32),
 //           attention of the padded context, and K and V of all layers copied: the cache grows by torch.cat,
@@ -42,7 +42,8 @@ struct StaticOptions {
   // Flash attention on padded sequences: K and V without the padding are copied, once more a read and a
   // write.
   bool unpadded_attention = false;
-  Group weights;  // ranks that share the weights (ZeRO-3); one: each has all of them
+  Group weights;               // ranks that share the weights (ZeRO-3); one: each has all of them
+  double hook_operations = 0;  // of ZeRO-3 in a forward (models/partition_work.hpp)
 };
 
 struct StaticBatch {

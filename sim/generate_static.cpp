@@ -5,11 +5,21 @@
 
 #include "models/balance.hpp"
 #include "models/engine_versions.hpp"
+#include "models/layer_prices.hpp"
+#include "models/partition_work.hpp"
 #include "models/shard_exchange.hpp"
 #include "models/static_generate.hpp"
 
 namespace rollcast {
 namespace {
+
+// Of all layers.
+double hook_operations(Job const& job) {
+  double sum = 0;
+  for (LayerKind const& kind : layer_kinds(job.model, 0, job.model.layers))
+    sum += kind.count * partition_work(job, kind.example).forward_operations;
+  return sum;
+}
 
 StaticOptions options_of(RunState const& run, PoolState const& pool) {
   Job const& job = run.job;
@@ -23,6 +33,8 @@ StaticOptions options_of(RunState const& run, PoolState const& pool) {
   // generate() runs the trainer's own modules, whose shards are gathered for every forward.
   if (colocated(job) && is_fully_sharded(job.train)) {
     o.weights = shard_group(pool.job);
+    // Cut otherwise they are modules of its own, which have no hooks: DeepSpeed's hybrid engine.
+    if (job.rollout.parallel.tp == job.train.parallel.tp) o.hook_operations = hook_operations(pool.job);
   }
   return o;
 }

@@ -117,6 +117,18 @@ void record_reduction(Update& u, int replica, std::vector<Seconds> const& own_en
   }
 }
 
+// Of the slowest rank; the others wait for it in the gradient norm.
+Seconds host_gradients(Update const& u, int micro_batches) {
+  Seconds slowest;
+  for (std::size_t rank = 0; rank < u.ranks(); ++rank) {
+    Seconds sum;
+    for (std::size_t s = rank; s < u.team.stages.size(); s += u.ranks())
+      sum += host_gradient_time(u.team.pool->profile, u.team.job, u.team.stages[s], micro_batches);
+    slowest = max(slowest, sum);
+  }
+  return slowest;
+}
+
 // One optimizer step of one replica that may start at `start` (which may lie before now: the parameters of
 // the step before were still being gathered behind the first forward). Returns the start of the next.
 Seconds optimizer_step(Update& u, int replica, ReplicaTimes const& mine, Seconds start, bool is_last) {
@@ -144,13 +156,14 @@ Seconds optimizer_step(Update& u, int replica, ReplicaTimes const& mine, Seconds
 
   Seconds const slowest = *std::max_element(u.optimizer.begin(), u.optimizer.end());
   auto const& by_stage = team.pool->placement.classes_of_stage[static_cast<std::size_t>(replica)];
-  Seconds const updated = reduced.end + slowest;
+  Seconds const copied = reduced.end + host_gradients(u, static_cast<int>(mine.times.size()));
+  Seconds const updated = copied + slowest;
   for (std::size_t s = 0; s < by_stage.size(); ++s) {
     for (int c : by_stage[s]) {
-      u.recorder.span(c, Stream::compute, Activity::compute, "optimizer", reduced.end,
-                      reduced.end + u.optimizer[s]);
+      u.recorder.span(c, Stream::compute, Activity::copy, "gradients to host", reduced.end, copied);
+      u.recorder.span(c, Stream::compute, Activity::compute, "optimizer", copied, copied + u.optimizer[s]);
       u.recorder.span(c, Stream::compute, Activity::collective_wait, "waits for other stages",
-                      reduced.end + u.optimizer[s], updated);
+                      copied + u.optimizer[s], updated);
     }
   }
   if (!u.sharded()) {

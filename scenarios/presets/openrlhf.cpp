@@ -140,6 +140,8 @@ std::vector<PresetValue> openrlhf_preset(PresetCase const& c) {
     if (!online) add_offline_trainer(v, c);
     add(v, {{"train.gradients", "bf16", kDeepspeedGradients},
             kDeepspeedBucket,
+            {"train.offload_pin_memory", "true",
+             "OpenRLHF openrlhf/utils/deepspeed/deepspeed_utils.py: offload_optimizer pin_memory"},
             {"train.cross_entropy", "whole",
              "OpenRLHF openrlhf/models/actor.py: logits are cast to float32 before the log-probabilities"},
             {"train.kernels", "eager", kHfKernels},

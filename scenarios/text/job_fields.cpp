@@ -230,6 +230,11 @@ void describe(Fields& f, TrainerOptions& t) {
     f.forbid("zero_stage", "a key of deepspeed");
     t.zero_stage = t.kind == TrainerKind::fsdp2 ? 3 : 0;
   }
+  if (f.listing() || t.kind == TrainerKind::deepspeed)
+    f.flag("offload_pin_memory", t.offload.pin_memory,
+           "pinned host memory for the gradients of an offloaded optimizer (deepspeed)");
+  else
+    f.forbid("offload_pin_memory", "a key of deepspeed");
   f.choice("weights", t.weights, kDTypes, "type of the weights in forward and backward");
   f.choice("gradients", t.gradients, {DType::fp32, DType::bf16, DType::fp16}, "type of the gradient buffer");
   f.flag("master_weights", t.master_weights, "an fp32 copy of the weights in the optimizer");

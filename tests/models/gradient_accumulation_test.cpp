@@ -28,5 +28,14 @@ TEST(GradientAccumulation, FusedOnlyWhereTheExtensionIsThere) {
   EXPECT_FALSE(fuses_accumulation(job));
 }
 
+TEST(GradientAccumulation, Zero3AddsToTheShardLater) {
+  Job job = llama_job(1);
+  job.train.kind = TrainerKind::deepspeed;
+  job.train.zero_stage = 2;
+  EXPECT_DOUBLE_EQ(accumulation_bytes(job), 2 + 2 + 2);
+  job.train.zero_stage = 3;
+  EXPECT_DOUBLE_EQ(accumulation_bytes(job), 0);
+}
+
 }  // namespace
 }  // namespace rollcast

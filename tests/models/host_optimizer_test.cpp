@@ -19,10 +19,69 @@ TEST(HostOptimizer, ByHand) {
   double const copies = 2 * 2e9 / 51.2e9;
   Profile const p = round_profile();
   EXPECT_NEAR(host_optimizer_time(p, node, job.train, 1e9).value, copies + 30e9 / (0.07 * 300e9 / 4), 1e-9);
-  job.train.kind = TrainerKind::deepspeed;
-  EXPECT_NEAR(host_optimizer_time(p, node, job.train, 1e9).value, copies + 30e9 / (0.42 * 300e9 / 4), 1e-9);
+  job.train.kind = TrainerKind::deepspeed;  // the gradients have come before
+  double const adam = 30e9 / (0.42 * 300e9 / 4);
+  double const scaling = 8e9 / (0.2 * 300e9 / 4);
+  EXPECT_NEAR(host_optimizer_time(p, node, job.train, 1e9).value, copies / 2 + scaling + adam, 1e-9);
+  job.train.zero_stage = 3;
+  double const check = 12e9 / (0.2 * 300e9 / 4);
+  EXPECT_NEAR(host_optimizer_time(p, node, job.train, 1e9).value, copies / 2 + scaling + check + adam, 1e-9);
   node.host_memory_bandwidth = BytesPerSecond(0);
-  EXPECT_NEAR(host_optimizer_time(p, node, job.train, 1e9).value, copies, 1e-12);
+  EXPECT_NEAR(host_optimizer_time(p, node, job.train, 1e9).value, copies / 2, 1e-12);
+}
+
+// 1e9 parameters on each of 8 ranks, two micro-batches, bf16 gradients; PCIe gives 51.2 GB/s.
+class HostGradients : public testing::Test {
+ protected:
+  HostGradients() {
+    node_.host_memory_bandwidth = GB_per_s(300);
+    node_.gpus = 8;
+    node_.numa_nodes = 2;
+    train_.kind = TrainerKind::deepspeed;
+    train_.offload.optimizer = true;
+    train_.bucket = Bytes(1e9);
+  }
+  double time(int stage, int micro_batches = 2) {
+    train_.zero_stage = stage;
+    return host_gradient_time(round_profile(), node_, train_, 1e9, 8, micro_batches).value;
+  }
+
+  Node node_ = h100_cluster(1).node;
+  TrainerOptions train_;
+};
+
+TEST_F(HostGradients, RanksOfZero2CopyInTurn) {
+  // 4 + 2 B down and 2 B up, 8 ranks, at 0.4 of the pinned bandwidth.
+  EXPECT_NEAR(time(2), 8 * 8e9 / (0.4 * 51.2e9), 1e-9);
+  EXPECT_NEAR(time(2, 1), 8 * 4e9 / (0.4 * 51.2e9), 1e-9);  // the sum alone
+  EXPECT_NEAR(time(1), 8 * 4e9 / (0.4 * 51.2e9), 1e-9);
+  // All gradients in four buckets: twos of ranks copy together.
+  train_.bucket = Bytes(4e9);
+  EXPECT_NEAR(time(2), 4 * 8e9 / (0.4 * 51.2e9), 1e-9);
+}
+
+TEST_F(HostGradients, RanksOfZero3CopyTogetherThroughTheirMemory) {
+  // 8 B down, 4 B up; 4 ranks of a NUMA node pass each byte three times.
+  EXPECT_NEAR(time(3), 12e9 / (0.4 * 51.2e9), 1e-9);
+  node_.host_memory_bandwidth = GB_per_s(150);
+  EXPECT_NEAR(time(3), 12e9 * 3 * 4 / 150e9, 1e-9);
+}
+
+TEST_F(HostGradients, PinnedCopiesHideBehindAnOverlappedBackward) {
+  train_.offload.pin_memory = true;
+  EXPECT_DOUBLE_EQ(time(2), 0);
+  EXPECT_DOUBLE_EQ(time(3), 0);
+  train_.overlap_gradient_reduce = false;
+  EXPECT_NEAR(time(2), 8 * 8e9 / 51.2e9, 1e-9);
+  EXPECT_DOUBLE_EQ(time(3), 0);
+}
+
+TEST_F(HostGradients, NoneOnTheGpuAndForOthers) {
+  train_.offload.optimizer = false;
+  EXPECT_DOUBLE_EQ(time(2), 0);
+  train_.offload.optimizer = true;
+  train_.kind = TrainerKind::fsdp2;
+  EXPECT_DOUBLE_EQ(time(3), 0);
 }
 
 TEST(HostOptimizer, IsTheOptimizerStepOfAnOffloadedOne) {

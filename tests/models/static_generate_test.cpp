@@ -60,6 +60,12 @@ TEST_F(StaticGenerate, RanksThatWaitForEachOtherRunAsLongAsTold) {
   EXPECT_NEAR(b.end.value, 8 * 1.29, 1e-9);
 }
 
+TEST_F(StaticGenerate, HooksAreOperationsOfTheHost) {
+  StaticOptions options;
+  options.hook_operations = 320;
+  EXPECT_NEAR(token(host(ms(1), ms(10)), options, 1, 100).value, 1.29 + 0.32, 1e-9);
+}
+
 // A position of the cache is read once for attention at 0.7 of the bandwidth, and read and written for its
 // copy at 0.5 of it; without the padding copied once more.
 TEST_F(StaticGenerate, TheCacheIsCopiedWithEveryToken) {
