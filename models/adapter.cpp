@@ -28,7 +28,9 @@ bool is_quantized(Adapter const& a, Tensor const& layer_tensor) {
 
 Bytes quantized_bytes_per_weight(Adapter const& a) {
   double const block = 64;
+  double const group = 128;
   double const blocks_per_constant = 256;
+  if (a.quantization == Quantization::gptq) return bytes(0.5 + 2.5 / group);
   if (a.double_quantization) return bytes(0.5 + 1 / block + 4 / (block * blocks_per_constant));
   if (a.block_constants) return bytes(0.5 + 4 / block);
   return bytes(0.5);

@@ -22,7 +22,8 @@ bool is_quantized(Adapter const& a, Tensor const& layer_tensor);
 
 // Bytes per quantized weight (Dettmers et al. 2023, section 3): NF4 0.5; with one fp32 constant per 64
 // weights 0.5 + 4/64 = 0.5625; with those constants in 8 bits and one fp32 constant per 256 of them 0.5 +
-// 1/64 + 4/(64 x 256) = 0.515869.
+// 1/64 + 4/(64 x 256) = 0.515869. GPTQ with an fp16 scale and a zero of four bits per 128 weights: 0.5 +
+// 2.5/128 = 0.51953.
 Bytes quantized_bytes_per_weight(Adapter const& a);
 
 }  // namespace rollcast

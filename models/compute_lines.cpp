@@ -116,7 +116,14 @@ void add_gathers(std::vector<LedgerLine>& lines, Part const& p) {
   Bytes const weight = size_of(t.weights);
   bool const quantized = p.adapter && p.adapter->kind == AdapterKind::qlora;
   if (quantized) {
-    add("dequantized weight", n.largest_quantized, weight, "largest matrix, ", used);
+    if (p.adapter->quantization != Quantization::gptq) {
+      add("dequantized weight", n.largest_quantized, weight, "largest matrix, ", used);
+    } else if (t.recompute == Recompute::full) {
+      add("dequantized weights", n.largest_quantized_layer, weight, "a layer's, kept for backward, ", used);
+    } else {
+      add("dequantized weights", n.quantized_dense + n.quantized_experts, weight, "kept for backward, ",
+          used);
+    }
   }
   int const zero = zero_stage(t);
   if (zero >= 3) {

@@ -68,7 +68,8 @@ LayerShape experts_alone(LayerShape s) {
 }
 
 EngineProducts::Part part_of(Profile const& p, LayerShape shape, EngineOptions const& e) {
-  LayerProducts products = layer_products(p, shape, e.weights, e.kind != EngineKind::hf);
+  LayerProducts products =
+      layer_products(p, shape, e.weights, e.kind == EngineKind::hf ? Fusion::none : Fusion::all);
   return {std::move(shape), std::move(products)};
 }
 

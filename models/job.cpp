@@ -232,6 +232,18 @@ std::string_view name_of(Balance v) {
   no_such_value("Balance");
 }
 
+std::string_view name_of(Quantization v) {
+  switch (v) {
+    case Quantization::nf4:
+      return "nf4";
+    case Quantization::nf4_fp16:
+      return "nf4_fp16";
+    case Quantization::gptq:
+      return "gptq";
+  }
+  no_such_value("Quantization");
+}
+
 std::string_view name_of(Padding v) {
   switch (v) {
     case Padding::longest:

@@ -22,6 +22,8 @@ Bytes size_of(DType d);
 enum class AlgorithmKind { sft, dpo, ppo, grpo };
 enum class AdapterKind { lora, qlora };
 enum class AdapterSync { merged, adapter };
+// How a base of 4 bits is stored and made the trainer's type again (models/adapter_passes.hpp).
+enum class Quantization { nf4, nf4_fp16, gptq };
 
 struct Adapter {
   AdapterKind kind = AdapterKind::lora;
@@ -30,6 +32,8 @@ struct Adapter {
   bool block_constants = true;             // QLoRA: NF4 with one fp32 constant per 64 weights
   bool double_quantization = false;        // QLoRA: those constants quantized in turn
   AdapterSync sync = AdapterSync::merged;  // what reaches the engine: merged weights, or the adapter alone
+  Quantization quantization = Quantization::nf4;  // QLoRA
+  double dropout = 0;                             // of what the pair reads; 0: no such operation
 };
 
 // DAPO: groups without signal are dropped and generation goes on until enough groups are there.
@@ -119,6 +123,8 @@ struct TrainerOptions {
   std::optional<int> last_stage_layers;
   ContextParallel context_parallel = ContextParallel::ring;
   KernelStack kernels = KernelStack::fused;
+  // q, k and v are one product, and have one pair of an adapter (Megatron's always are).
+  bool merged_qkv = false;
   Fp8Scaling fp8_scaling = Fp8Scaling::tensor;
   Recompute recompute = Recompute::none;
   bool sequence_parallel = false;
@@ -329,6 +335,7 @@ std::string_view name_of(FrameworkKind v);
 std::string_view name_of(Phase v);
 std::string_view name_of(ScheduleKind v);
 std::string_view name_of(AdapterSync v);
+std::string_view name_of(Quantization v);
 std::string_view name_of(ContextParallel v);
 std::string_view name_of(Balance v);
 std::string_view name_of(Padding v);

@@ -66,10 +66,10 @@ class Count {
 };
 
 // Projections of the layer's list: q, k and v (or their likes) share the input of the block, gate and up too.
-int count_products(Architecture const& a, int layer) {
+int count_products(Architecture const& a, int layer, bool merged_qkv) {
   int products = 0;
   for (Tensor const& t : layer_tensors(a, layer)) products += t.matmul ? 1 : 0;
-  return products;
+  return products - (merged_qkv ? 2 : 0);
 }
 
 void add_attention(Count& count, Architecture const& a, Cut cut, Stack const& stack, bool cuts_qkv) {
@@ -105,9 +105,10 @@ void add_mlp(Count& count, Architecture const& a, int layer, Cut cut, Stack cons
 }  // namespace
 
 LayerPasses layer_passes(Architecture const& a, int layer, Cut cut, KernelStack kind, TrainerKind trainer,
-                         bool frozen_base) {
+                         bool frozen_base, bool merged_qkv) {
   Stack const& stack = costs_of(kind);
   bool const megatron = trainer == TrainerKind::megatron;
+  bool const merged = merged_qkv && !megatron && !a.mla && !is_linear_attention_layer(a, layer);
   Count count;
   count.stream(a.norm_bias ? stack.layer_norm : stack.rms_norm, a.hidden, a.parallel_block ? 1 : 2);
   count.stream(stack.add, a.hidden, 2);
@@ -123,10 +124,14 @@ LayerPasses layer_passes(Architecture const& a, int layer, Cut cut, KernelStack 
   add_mlp(count, a, layer, cut, stack);
   // One product for q, k, v and one for gate and up leave one input gradient each; apart they are summed.
   if (!megatron) {
-    int const joins = (a.mla ? 1 : 2) + (a.gated_mlp ? 1 : 0) + (a.parallel_block ? 1 : 0);
+    int const of_attention = merged ? 0 : a.mla ? 1 : 2;
+    int const joins = of_attention + (a.gated_mlp ? 1 : 0) + (a.parallel_block ? 1 : 0);
     count.stream({{0, 0}, stack.join}, a.hidden, joins);
+    double const heads = static_cast<double>(a.heads) / cut.tp;
+    double const kv_heads = a.kv_heads / static_cast<double>(kv_cut(a, cut.tp));
+    if (merged) count.inner({{0, 0}, {4, 1}}, (heads + 2 * kv_heads) * a.head_dim);
   }
-  int const products = megatron ? 4 : count_products(a, layer);
+  int const products = megatron ? 4 : count_products(a, layer, merged);
   count.passes.forward.operations += products + stack.attention_forward.operations;
   count.passes.backward.operations += products * (frozen_base ? 1 : 2) + stack.attention_backward.operations;
   return count.passes;

@@ -41,8 +41,10 @@ struct LayerPasses {
 // in the same steps (modeling_llama.py, LlamaRMSNorm; torch autograd's pow, mul and mean formulas). Rotation:
 // two products, negation, concatenation, sum (apply_rotary_pos_emb). A frozen norm weight saves nothing here.
 // Kernels: counted in the same way, matrix products one forward and two backward (one with an adapter: the
-// base has no weight gradient).
+// base has no weight gradient). merged_qkv (of softmax attention without latent projections; Megatron's is
+// told by its trainer): one product instead of three; backward puts their gradients together, 4 B of q, k and
+// v, instead of joining three input gradients.
 LayerPasses layer_passes(Architecture const& a, int layer, Cut cut, KernelStack stack, TrainerKind trainer,
-                         bool frozen_base);
+                         bool frozen_base, bool merged_qkv = false);
 
 }  // namespace rollcast

@@ -39,11 +39,13 @@ Matmul cut_matmul(Architecture const& a, Tensor const& t, Cut cut) {
 }
 
 // "self_attn.q_proj.weight" is a part of "self_attn.qkv".
-std::string fused_name(std::string const& tensor) {
+std::string fused_name(std::string const& tensor, Fusion fusion) {
   for (std::string_view const part : {".q_proj.", ".k_proj.", ".v_proj.", ".gate_proj.", ".up_proj."}) {
     std::size_t const at = tensor.find(part);
     if (at == std::string::npos) continue;
-    return tensor.substr(0, at) + (part == ".gate_proj." || part == ".up_proj." ? ".gate_up" : ".qkv");
+    bool const gate_up = part == ".gate_proj." || part == ".up_proj.";
+    if (gate_up && fusion == Fusion::qkv) return tensor;
+    return tensor.substr(0, at) + (gate_up ? ".gate_up" : ".qkv");
   }
   return tensor;
 }
@@ -164,10 +166,11 @@ LayerShape layer_shape(Architecture const& a, int layer, Cut cut) {
   return s;
 }
 
-std::vector<Matmul> fused(std::vector<Matmul> const& matmuls) {
+std::vector<Matmul> fused(std::vector<Matmul> const& matmuls, Fusion fusion) {
+  if (fusion == Fusion::none) return matmuls;
   std::vector<Matmul> list;
   for (Matmul m : matmuls) {
-    m.tensor = fused_name(m.tensor);
+    m.tensor = fused_name(m.tensor, fusion);
     auto const partner =
         std::find_if(list.begin(), list.end(), [&](Matmul const& other) { return other.tensor == m.tensor; });
     if (partner == list.end()) {
@@ -219,9 +222,9 @@ Seconds matmul_time(Profile const& p, Matmul const& m, double tokens, DType dtyp
   return max(work / (matmul_rate(p, dtype) * clock), moved / matmul_bandwidth(p));
 }
 
-LayerProducts layer_products(Profile const& p, LayerShape const& s, DType dtype, bool fuse) {
+LayerProducts layer_products(Profile const& p, LayerShape const& s, DType dtype, Fusion fusion) {
   LayerProducts products;
-  products.matmuls = fuse ? fused(s.matmuls) : s.matmuls;
+  products.matmuls = fused(s.matmuls, fusion);
   if (!s.experts || !p.kernels) return products;
   products.experts = p.kernels->moe(gemm_kind_of(dtype), *s.experts);
   if (!products.experts) return products;

@@ -69,8 +69,9 @@ struct LayerShape {
 // Fuses nothing: products that share their input read it once each.
 LayerShape layer_shape(Architecture const& a, int layer, Cut cut);
 
-// The same products as engines and Megatron run them: q, k and v as one, gate and up as one.
-std::vector<Matmul> fused(std::vector<Matmul> const& matmuls);
+// Which products that share their input run as one: q, k and v; gate and up too (engines and Megatron).
+enum class Fusion { none, qkv, all };
+std::vector<Matmul> fused(std::vector<Matmul> const& matmuls, Fusion fusion);
 
 // lm_head on one rank (with OPT-350M's projection).
 std::vector<Matmul> lm_head_matmuls(Architecture const& a, int tp);
@@ -93,7 +94,7 @@ struct LayerProducts {
   double arrivals = 1;  // tokens that may be routed here, per token of this rank
   int expert_ranks = 1;
 };
-LayerProducts layer_products(Profile const& p, LayerShape const& s, DType dtype, bool fuse);
+LayerProducts layer_products(Profile const& p, LayerShape const& s, DType dtype, Fusion fusion);
 
 // Forward of all of them.
 Seconds products_time(Profile const& p, LayerProducts const& products, double tokens, DType dtype,

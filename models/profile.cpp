@@ -70,6 +70,8 @@ std::vector<std::pair<std::string, Cited>> cited_numbers(Profile const& p) {
           {"network", p.network},
           {"pcie", p.pcie},
           {"kernel_launch", p.kernel_launch},
+          {"eager_launches", p.eager_launches},
+          {"dequantization", p.dequantization},
           {"engine_step", p.engine_step},
           {"engine_per_sequence", p.engine_per_sequence},
           {"engine_per_sequence_synchronous", p.engine_per_sequence_synchronous},

@@ -76,6 +76,10 @@ struct Profile {
   Cited pcie;              // pinned host copies, of Gpu::pcie
   // Seconds.
   Cited kernel_launch;  // of one kernel, outside CUDA graphs
+  // Host time of one operation of a trainer in eager mode (Python, autograd, dispatcher) over kernel_launch.
+  Cited eager_launches;
+  // Bandwidth at which a 4-bit base is made the trainer's type again, a share of Gpu::memory_bandwidth.
+  Cited dequantization;
   // Rollout engine: scheduler, sampling and output work of one step that the GPU waits for, and the same per
   // sequence in the batch.
   Cited engine_step;

@@ -79,6 +79,7 @@ RankParameters rank_parameters(Architecture const& a, Stage const& s, Head head,
   RankParameters sum;
   for (int layer = s.first_layer; layer < s.first_layer + s.layers; ++layer) {
     double in_layer = 0;
+    double quantized_in_layer = 0;
     for (Tensor const& t : layer_tensors(a, layer)) {
       auto const n = static_cast<double>(shard_count(t, a, p));
       in_layer += n;
@@ -88,9 +89,11 @@ RankParameters rank_parameters(Architecture const& a, Stage const& s, Head head,
       (t.expert ? sum.adapter_experts : sum.adapter_dense) += extra;
       if (!is_quantized(*adapter, t)) continue;
       (t.expert ? sum.quantized_experts : sum.quantized_dense) += n;
+      quantized_in_layer += n;
       sum.largest_quantized = std::max(sum.largest_quantized, n / static_cast<double>(local_copies(t, p.ep)));
     }
     sum.largest_layer = std::max(sum.largest_layer, in_layer);
+    sum.largest_quantized_layer = std::max(sum.largest_quantized_layer, quantized_in_layer);
   }
   for (Tensor const& t : outer_tensors(a, s, head)) {
     auto const n = static_cast<double>(shard_count(t, a, p));

@@ -35,7 +35,8 @@ struct RankParameters {
   double adapter_experts = 0;
   double largest_layer = 0;      // of the stage
   double largest_quantized = 0;  // single tensor
-  double outer = 0;              // embedding, final norm, head; part of dense
+  double largest_quantized_layer = 0;
+  double outer = 0;  // embedding, final norm, head; part of dense
   double largest_outer = 0;
 
   double total() const { return dense + experts; }

@@ -17,11 +17,6 @@ namespace {
 
 constexpr double kElement = 2;              // activations are bf16
 constexpr double kAttentionBackward = 2.5;  // five products against two, the scores computed again
-// Host time of one operation in eager mode over that of a bare launch. Fitted on the steps of published runs
-// that wait for the host: Qwen v1 LoRA at 256 and 512 tokens (Hugging Face, A100) ask for 3.4, litgpt's LoRA
-// (A100) for 6.
-constexpr double kEagerLaunches = 4;
-constexpr double kUnpack = 0.5 + 2;  // bytes per 4-bit weight read and bf16 weight written
 // FlashAttention-3 over FlashAttention-2 on H100: 1.5 to 2.0 times as fast forward, 1.5 to 1.75 backward
 // (Shah et al. 2024, section 4.1), where a multiprocessor computes more than the older matrix instructions
 // can ask for: 7.5 TFLOP/s of bf16 on H100, 2.9 on A100.
@@ -52,6 +47,8 @@ struct StageWork {
     int forward_operations = 0;
     int backward_operations = 0;
     PartitionWork hooks;
+    Seconds forward_host;  // beside the operations
+    std::vector<AdapterPair> adapters;
     ShardExchange exchange;
     int count = 0;
     LayerProducts products;
@@ -64,21 +61,28 @@ struct StageWork {
   ProductSums last_head;
 };
 
-// Operations of the adapter's pairs and of unpacking, forward and backward.
+Fusion fusion_of(TrainerOptions const& t) {
+  if (t.kind == TrainerKind::megatron) return Fusion::all;
+  return t.merged_qkv ? Fusion::qkv : Fusion::none;
+}
+
+// Operations of the adapter's pairs and of dequantization, forward and backward.
 void count_adapter(Job const& job, StageWork::Layers& layers) {
   auto const& adapter = job.algorithm.adapter;
   if (!adapter) return;
-  for (Matmul const& m : layers.shape.matmuls) {
-    if (is_target(*adapter, m.tensor)) {
-      AdapterWork const work = adapter_work(job.train.kernels, m.n, m.k);
-      layers.forward_operations += work.forward_operations;
-      layers.backward_operations += work.backward_operations;
-    }
-    if (adapter->kind == AdapterKind::qlora) {
-      layers.forward_operations += kUnpackOperations;
-      layers.backward_operations += kUnpackOperations;
-    }
+  TrainerOptions const& t = job.train;
+  layers.adapters = adapter_pairs(layers.shape.matmuls, *adapter, t.merged_qkv);
+  for (AdapterPair const& pair : layers.adapters) {
+    AdapterWork const work = adapter_work(t.kernels, pair, adapter->dropout);
+    layers.forward_operations += work.forward_operations;
+    layers.backward_operations += work.backward_operations;
+    layers.forward_host += work.forward_host;
   }
+  if (adapter->kind != AdapterKind::qlora) return;
+  DequantizationWork const work = dequantization_work(*adapter, t.kernels, t.weights);
+  auto const products = static_cast<int>(fused(layers.shape.matmuls, fusion_of(t)).size());
+  layers.forward_operations += work.forward_operations * products;
+  layers.backward_operations += work.backward_operations * products;
 }
 
 StageWork work_of(Profile const& p, CollectivePrices& collectives, Job const& job, Stage const& s) {
@@ -89,7 +93,7 @@ StageWork work_of(Profile const& p, CollectivePrices& collectives, Job const& jo
     StageWork::Layers layers;
     layers.shape = layer_shape(job.model, kind.example, cut);
     layers.passes = layer_passes(job.model, kind.example, cut, job.train.kernels, job.train.kind,
-                                 job.algorithm.adapter.has_value());
+                                 job.algorithm.adapter.has_value(), job.train.merged_qkv);
     layers.forward_operations = layers.passes.forward.operations;
     layers.backward_operations = layers.passes.backward.operations;
     count_adapter(job, layers);
@@ -97,8 +101,7 @@ StageWork work_of(Profile const& p, CollectivePrices& collectives, Job const& jo
     layers.exchange = shard_exchange(collectives, job, kind.example);
     layers.exchange.scatter += stream_time(p, bytes(layers.hooks.reduce_bytes));
     layers.count = kind.count;
-    bool const fuse = job.train.kind == TrainerKind::megatron;
-    layers.products = layer_products(p, layers.shape, job.train.weights, fuse);
+    layers.products = layer_products(p, layers.shape, job.train.weights, fusion_of(job.train));
     if (p.kernels && layers.shape.heads)
       layers.attention = p.kernels->attention(AttentionKind::prefill, kElement, 0, *layers.shape.heads);
     work.layers.push_back(std::move(layers));
@@ -126,7 +129,7 @@ class StagePricer {
     LayerShape const& shape = layers.shape;
     Sums forward;
     Sums backward;
-    add_products(shape.matmuls, layers.products, /*quantizes=*/true, layers.last, forward, backward);
+    add_products(shape.matmuls, layers.products, &layers.adapters, layers.last, forward, backward);
 
     Seconds const measured = attention_time(layers);
     bool const slower = job_.train.flash_attention_2 && outruns_old_instructions(p_.gpu);
@@ -143,7 +146,8 @@ class StagePricer {
     forward.compute += passes_time(layers.passes.forward);
     backward.compute += passes_time(layers.passes.backward);
     forward.compute =
-        max(forward.compute, host_time(layers.forward_operations, layers.hooks.forward_operations));
+        max(forward.compute,
+            host_time(layers.forward_operations, layers.hooks.forward_operations) + layers.forward_host);
     backward.compute =
         max(backward.compute, host_time(layers.backward_operations, layers.hooks.backward_operations));
 
@@ -176,7 +180,7 @@ class StagePricer {
     forward_.compute += norm;
     backward_.compute += 2 * norm;
     Sums product;
-    add_products(work.head, work.head_products, /*quantizes=*/false, work.last_head, product, backward_);
+    add_products(work.head, work.head_products, nullptr, work.last_head, product, backward_);
     add(forward_, product, 1);
     if (recomputes_logits(job_.train)) backward_.compute += product.compute;
     double const logits = tokens_ * job_.model.vocab / tp;
@@ -213,7 +217,7 @@ class StagePricer {
   }
 
   // Python, autograd and dispatcher of one operation, while the GPU waits.
-  Seconds eager_host() const { return Seconds(p_.kernel_launch.value) * kEagerLaunches; }
+  Seconds eager_host() const { return Seconds(p_.kernel_launch.value) * p_.eager_launches.value; }
 
   Seconds host_per_operation() const {
     return job_.train.kernels == KernelStack::eager ? eager_host() : Seconds(p_.kernel_launch.value);
@@ -247,19 +251,22 @@ class StagePricer {
   }
 
   // What depends on the tokens alone is kept for the next micro-batch, which often has as many.
-  void add_products(std::vector<Matmul> const& tensors, LayerProducts const& products, bool quantizes,
-                    ProductSums& last, Sums& forward, Sums& backward) const {
+  // adapters: of a layer; null for lm_head, which has none and is not quantized.
+  void add_products(std::vector<Matmul> const& tensors, LayerProducts const& products,
+                    std::vector<AdapterPair> const* adapters, ProductSums& last, Sums& forward,
+                    Sums& backward) const {
     if (last.tokens < tokens_ || tokens_ < last.tokens) {
       last = {tokens_, {}, {}};
-      price_products(tensors, products, quantizes, last.forward, last.backward);
+      price_products(tensors, products, last.forward, last.backward);
+      if (adapters != nullptr) price_adapters(tensors, *adapters, last.forward, last.backward);
     }
     add(forward, last.forward, 1);
     add(backward, last.backward, 1);
   }
 
-  // Time by the products as they run, FLOPs and adapters by the tensors.
-  void price_products(std::vector<Matmul> const& tensors, LayerProducts const& products, bool quantizes,
-                      Sums& forward, Sums& backward) const {
+  // Time by the products as they run, FLOPs by the tensors.
+  void price_products(std::vector<Matmul> const& tensors, LayerProducts const& products, Sums& forward,
+                      Sums& backward) const {
     double const clock = p_.sustained_clock.value;
     auto const& adapter = job_.algorithm.adapter;
     DType const dtype = job_.train.weights;
@@ -282,14 +289,16 @@ class StagePricer {
       Flops const flops(2 * tokens_ * m.rows_per_token * m.n * m.k);
       forward.flops += flops;
       backward.flops += flops * (adapter ? 1 : 2);
-      if (!adapter) continue;
-      if (quantizes && adapter->kind == AdapterKind::qlora) {
-        Seconds const unpack = stream_time(p_, bytes(kUnpack * m.copies * m.n * m.k));
-        forward.compute += unpack;
-        backward.compute += unpack;
-      }
-      if (is_target(*adapter, m.tensor)) add_adapter(m, adapter->rank, forward, backward);
     }
+  }
+
+  void price_adapters(std::vector<Matmul> const& tensors, std::vector<AdapterPair> const& adapters,
+                      Sums& forward, Sums& backward) const {
+    auto const& adapter = job_.algorithm.adapter;
+    if (adapter && adapter->kind == AdapterKind::qlora) {
+      for (Matmul const& m : tensors) add_dequantization(m, forward, backward);
+    }
+    for (AdapterPair const& pair : adapters) add_adapter(pair, forward, backward);
   }
 
   // What a product costs more with scales per block than per tensor.
@@ -331,13 +340,26 @@ class StagePricer {
     return max(work / (matmul_rate(p_, dtype) * clock), moved / matmul_bandwidth(p_)) + accumulation(m);
   }
 
-  void add_adapter(Matmul const& m, int rank, Sums& forward, Sums& backward) const {
+  void add_dequantization(Matmul const& m, Sums& forward, Sums& backward) const {
+    DequantizationWork const work =
+        dequantization_work(*job_.algorithm.adapter, job_.train.kernels, job_.train.weights);
+    BytesPerSecond const rate = p_.gpu.memory_bandwidth * p_.dequantization.value;
+    double const weights = m.copies * m.n * m.k;
+    forward.compute += bytes(work.forward_bytes * weights) / rate;
+    backward.compute += bytes(work.backward_bytes * weights) / rate;
+  }
+
+  void add_adapter(AdapterPair const& pair, Sums& forward, Sums& backward) const {
+    Matmul const& m = pair.product;
+    Adapter const& adapter = *job_.algorithm.adapter;
     double const rows = tokens_ * m.rows_per_token;
     double const clock = p_.sustained_clock.value;
-    Seconds const products = gemm_time(p_, rows, rank, m.k, DType::bf16, clock) +
+    double const rank = adapter.rank;
+    double const first = rank * pair.blocks;
+    Seconds const products = gemm_time(p_, rows, first, m.k, DType::bf16, clock) +
                              gemm_time(p_, rows, m.n, rank, DType::bf16, clock);
-    AdapterWork const work = adapter_work(job_.train.kernels, m.n, m.k);
-    Flops const flops(2 * rows * rank * (m.n + m.k));
+    AdapterWork const work = adapter_work(job_.train.kernels, pair, adapter.dropout);
+    Flops const flops(2 * rows * (rank * m.n + first * m.k));
     forward.compute += products + stream_time(p_, bytes(rows * work.forward_bytes));
     backward.compute += 2 * products + stream_time(p_, bytes(rows * work.backward_bytes));
     forward.flops += flops;

@@ -37,8 +37,8 @@ struct StageTimes {
 //   fp8
 //             with scales per block from its own table) + attention + recurrence of linear attention + passes
 //             of the software stack (models/layer_passes.hpp); not less than the host takes to dispatch its
-//             operations, kernel_launch each, in eager mode 4 of those (Python, autograd, dispatcher: 20 us),
-//             as the hooks of DeepSpeed's ZeRO always take (models/partition_work.hpp).
+//             operations, kernel_launch each, in eager mode eager_launches of those (Python, autograd,
+//             dispatcher: 20 us), as the hooks of DeepSpeed's ZeRO always take (models/partition_work.hpp).
 //             Attention: measured at sequences of one length that have the tokens and pairs of the
 //             micro-batch, over sustained_clock; else pairs x FLOPs per pair over attention_forward; with
 //             flash_attention_2 on Hopper and later 1.75 times that, backward 1.6 times
@@ -47,8 +47,9 @@ struct StageTimes {
 //             (models/gradient_accumulation.hpp); attention: forward x attention_backward_over_forward,
 //             without it 2.5 x attention_forward / attention_backward; the stack's passes
 //   adapter   (LoRA) the base has no weight gradient; two products of width rank per target and their
-//             gradients, and the passes of models/adapter_passes.hpp. QLoRA also unpacks the layers' weights,
-//             0.5 B read and 2 B written each, for every use
+//             gradients, and the passes of models/adapter_passes.hpp. QLoRA also makes the layers' weights
+//             the trainer's type again for their uses (dequantization_work there), at the share
+//             `dequantization` of the memory bandwidth
 //   recompute full: backward also runs the forward, its collectives included; selective: its attention
 // Communication per layer, exposed: tp two all-reduces of tokens x hidden in forward and in backward, as
 // reduce-scatter + all-gather with sequence parallelism (of a mixture's second one the routed copies of the

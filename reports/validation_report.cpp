@@ -139,9 +139,7 @@ std::string validation_text(Validation const& v, PairsShown pairs) {
   std::string out =
       fmt::format("{:<38}{:>11}{:>10}{:>11}{:>11}\n", "case", "predicted", "measured", "error", "left out");
   for (ValidationCase const& c : v.cases) out += case_text(c);
-  out +=
-      "left out: the error with the case taken out of the fit of the engines' own work; -: not fitted on "
-      "it\n";
+  out += "left out: the error with the case taken out of the fits that used it; -: none did\n";
   out += summaries_text(v) + pairs_text(v, pairs) + expectations_text(v);
   if (!v.not_measured.empty()) {
     out += "\nWithout measured values: ";

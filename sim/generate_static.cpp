@@ -78,7 +78,8 @@ void generate_static(PhaseRun& p) {
   std::size_t const feed = e.feed > 0 ? static_cast<std::size_t>(e.feed) : std::max<std::size_t>(1, most);
   StaticOptions options = options_of(p.run, p.pool);
   bool const together = options.weights.ranks > 1 && options.steps == 0;
-  EngineOverhead const& host = *overhead_of_version(EngineKind::hf, e.version);
+  EngineOverhead const* const own = find_overhead(p.pool.profile.engines, EngineKind::hf);
+  EngineOverhead const& host = own != nullptr ? *own : *overhead_of_version(EngineKind::hf, e.version);
 
   p.batch.engine_of.clear();
   p.batch.finished.clear();

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -68,14 +67,13 @@ ValidationCase forecast_case(Scenario const& s) {
   ValidationCase c = case_of(s);
   Figures forecast, without;
   forecast.why = obstacle(s);
-  auto const& fitted = fitted_cases();
-  c.fitted = std::find(fitted.begin(), fitted.end(), id_of(c.name)) != fitted.end();
+  c.fitted = is_fitted(c.name, s.job);
   bool const can_run = forecast.why.empty();
   if (can_run) {
     std::vector<Profile> p = profiles_for(s.job);
     forecast = figures_of(s, p);
     if (c.fitted) {
-      for (Profile& of_pool : p) of_pool = with_case_left_out(std::move(of_pool), id_of(c.name));
+      for (Profile& of_pool : p) of_pool = with_case_left_out(std::move(of_pool), c.name, s.job);
       without = figures_of(s, p);
     }
   }

@@ -37,11 +37,23 @@ void describe_adapter(Fields& f, Adapter& a) {
   f.integer("rank", a.rank, {1, 65536, false}, "rank of the two factors");
   f.names("targets", a.targets, {"q", "k", "v", "o", "gate", "up", "down"},
           "projections that get an adapter");
+  f.number("dropout", a.dropout, {0, 0.999, false}, "dropout of what an adapter reads; 0: none");
   f.choice("sync", a.sync, {AdapterSync::merged, AdapterSync::adapter},
            "what reaches the engine: the merged weights, or the adapter alone");
   if (f.listing() || a.kind == AdapterKind::qlora) {
+    f.choice(
+        "quantization", a.quantization, {Quantization::nf4, Quantization::nf4_fp16, Quantization::gptq},
+        "4 bits and the way back: one kernel (bitsandbytes since 0.43, torchao), one that writes fp16 and a "
+        "cast (bitsandbytes to 0.42), or operations of PyTorch (auto-gptq)");
+  } else {
+    f.forbid("quantization", "only qlora has a quantized base");
+  }
+  if (f.listing() || (a.kind == AdapterKind::qlora && a.quantization != Quantization::gptq)) {
     f.flag("block_constants", a.block_constants, "count NF4's fp32 constant per 64 weights");
     f.flag("double_quantization", a.double_quantization, "those constants quantized in turn");
+  } else if (a.kind == AdapterKind::qlora) {
+    f.forbid("block_constants", "gptq's scales and zeros are always counted");
+    f.forbid("double_quantization", "gptq's scales are not quantized");
   } else {
     f.forbid("block_constants", "only qlora has quantization constants");
     f.forbid("double_quantization", "only qlora has quantization constants");
@@ -181,6 +193,12 @@ void describe(Fields& f, TrainerOptions& t) {
   f.choice(
       "kernels", t.kernels, {KernelStack::fused, KernelStack::compiled, KernelStack::eager},
       "element-wise kernels: fused by hand (Megatron, Transformer Engine), by torch.compile, or one each");
+  if (f.listing() || t.kind != TrainerKind::megatron) {
+    f.flag("merged_qkv", t.merged_qkv,
+           "q, k and v are one product, with one adapter (Qwen v1, GPT-NeoX, LitGPT; fsdp2, deepspeed)");
+  } else {
+    f.forbid("merged_qkv", "megatron's q, k and v always are one product");
+  }
   f.flag("flash_attention_2", t.flash_attention_2,
          "attention kernels of FlashAttention-2 where a later one would be faster (Hopper)");
   f.choice("fp8_scaling", t.fp8_scaling, {Fp8Scaling::tensor, Fp8Scaling::block},

@@ -164,7 +164,7 @@ TEST(Kernels, ATrainersExpertsDoNotCostMoreUnderEp) {
   Architecture const a = catalog_model("qwen3-30b-a3b");
   auto const time = [&](int ep, double tokens) {
     LayerShape const shape = layer_shape(a, 0, Cut{1, ep, /*whole_experts=*/false});
-    LayerProducts const products = layer_products(p, shape, DType::bf16, true);
+    LayerProducts const products = layer_products(p, shape, DType::bf16, Fusion::all);
     EXPECT_TRUE(products.experts);
     EXPECT_TRUE(std::none_of(products.matmuls.begin(), products.matmuls.end(),
                              [](Matmul const& m) { return m.expert; }));

@@ -70,6 +70,22 @@ TEST(LayerPasses, AFrozenBaseRunsOneGradientOfEachProduct) {
   EXPECT_EQ(full.backward.operations - frozen.backward.operations, 7);
 }
 
+TEST(LayerPasses, AMergedProductOfQueriesKeysAndValues) {
+  Architecture const a = catalog_model("llama-3.1-8b");
+  auto const passes = [&](bool merged) {
+    return layer_passes(a, 0, {}, KernelStack::eager, TrainerKind::fsdp2, /*frozen_base=*/false, merged);
+  };
+  LayerPasses const apart = passes(false);
+  LayerPasses const merged = passes(true);
+  // Two products fewer, each with two gradients; backward joins two input gradients less, and puts 48 heads
+  // of 128 together in one operation.
+  EXPECT_EQ(merged.forward.operations - apart.forward.operations, -2);
+  EXPECT_EQ(merged.backward.operations - apart.backward.operations, -4 - 2 + 1);
+  EXPECT_DOUBLE_EQ(merged.forward.inner_bytes, apart.forward.inner_bytes);
+  EXPECT_DOUBLE_EQ(merged.backward.inner_bytes - apart.backward.inner_bytes, 4.0 * 48 * 128);
+  EXPECT_DOUBLE_EQ(merged.backward.stream_bytes - apart.backward.stream_bytes, -2 * 6 * 4096.0);
+}
+
 TEST(LayerPasses, AMixtureMovesTheRoutedCopies) {
   // Qwen3-30B-A3B: hidden 2048, 8 of 128 experts of 768, 32 + 4 heads of 128 with head norms.
   Architecture const a = catalog_model("qwen3-30b-a3b");

@@ -302,9 +302,16 @@ TEST(Adapter, TheBaseHasNoWeightGradient) {
   EXPECT_GT(saved, 0.9 * products / kRate);
   job.algorithm.adapter->kind = AdapterKind::qlora;
   StageTimes const qlora = stage_times(round_profile(), job, whole(job), m);
-  double const unpack = 2.5 * 32 * kLayerWeights / kStream;  // lm_head stays as it is
-  EXPECT_NEAR((qlora.forward - lora.forward).value, unpack, 1e-9);
-  EXPECT_NEAR((qlora.backward - lora.backward).value, unpack, 1e-9);
+  // Constants of 4/64 B, half a byte and the two of bf16; lm_head stays as it is.
+  Profile const p = round_profile();
+  double const rate = p.gpu.memory_bandwidth.value * p.dequantization.value;
+  double const nf4 = 2.5625 * 32 * kLayerWeights / rate;
+  EXPECT_NEAR((qlora.forward - lora.forward).value, nf4, 1e-9);
+  EXPECT_NEAR((qlora.backward - lora.backward).value, nf4, 1e-9);
+  job.algorithm.adapter->quantization = Quantization::gptq;  // kept for backward
+  StageTimes const gptq = stage_times(round_profile(), job, whole(job), m);
+  EXPECT_NEAR((gptq.forward - lora.forward).value, 16.5 * 32 * kLayerWeights / rate, 1e-9);
+  EXPECT_NEAR((gptq.backward - lora.backward).value, 0, 1e-9);
 }
 
 TEST(Parameters, OfAStageOnARank) {
