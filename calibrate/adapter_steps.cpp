@@ -29,11 +29,11 @@ Job job_of(char const* model, char const* node, int gpus, Adapter adapter, Kerne
   job.cluster.nodes = 1;
   job.algorithm.kind = AlgorithmKind::sft;
   job.algorithm.adapter = std::move(adapter);
-  job.train.kind = TrainerKind::fsdp2;
-  job.train.zero_stage = 3;
+  job.train.kind = gpus > 1 ? TrainerKind::fsdp2 : TrainerKind::ddp;
+  job.train.zero_stage = gpus > 1 ? 3 : 0;
   job.train.kernels = kernels;
   job.train.recompute = recompute;
-  job.train.fused_cross_entropy = true;
+  job.train.cross_entropy = CrossEntropy::fused;
   job.train.master_weights = false;
   return job;
 }
@@ -54,6 +54,7 @@ AdapterStep litgpt(char const* model, double tokens, AdapterKind kind, bool twic
   a.double_quantization = twice;
   Job job = job_of(model, "hgx-a100-40gb", 1, std::move(a), KernelStack::eager, Recompute::none);
   job.train.merged_qkv = true;
+  job.train.cross_entropy = CrossEntropy::chunked;
   constexpr double kIterations = 1000;
   return {"S04", std::move(job), 1, micro_batch(1, tokens), seconds(minutes * 60 / kIterations)};
 }
@@ -68,7 +69,7 @@ AdapterStep qwen(char const* model, AdapterKind kind, double tokens, double meas
   a.quantization = Quantization::gptq;
   Job job = job_of(model, "hgx-a100", 1, std::move(a), KernelStack::eager, Recompute::full);
   job.train.merged_qkv = true;
-  job.train.fused_cross_entropy = false;
+  job.train.cross_entropy = CrossEntropy::whole;
   if (kind == AdapterKind::qlora) {
     job.train.kind = TrainerKind::deepspeed;
     job.train.zero_stage = 2;
