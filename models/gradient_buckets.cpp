@@ -100,6 +100,15 @@ bool sharded_optimizer(TrainerOptions const& t) {
   return t.kind == TrainerKind::fsdp2 || t.distributed_optimizer || t.zero_stage >= 1;
 }
 
+// Parameters whose optimizer states a rank holds.
+double optimizer_shard(Job const& job, Stage const& s) {
+  TrainerOptions const& t = job.train;
+  Counts const c = trained(job, s);
+  if (!sharded_optimizer(t)) return c.dense + c.experts;
+  double const ranks = std::max(1, data_parallel(job) * t.parallel.cp);
+  return c.dense / ranks + c.experts / std::max(1.0, ranks / t.parallel.ep);
+}
+
 }  // namespace
 
 std::vector<GradientBucket> gradient_buckets(Job const& job, Stage const& s) {
@@ -136,14 +145,14 @@ double trained_parameters(Job const& job, Stage const& s) {
   return c.dense + c.experts;
 }
 
+Seconds accumulation_time(Profile const& p, Job const& job, Stage const& s) {
+  if (!job.train.offload.optimizer) return Seconds(0);
+  return host_accumulation_time(p, job.cluster.node, job.train, optimizer_shard(job, s));
+}
+
 Seconds optimizer_time(Profile const& p, Job const& job, Stage const& s) {
   TrainerOptions const& t = job.train;
-  Counts const c = trained(job, s);
-  double shard = c.dense + c.experts;
-  if (sharded_optimizer(t)) {
-    double const ranks = std::max(1, data_parallel(job) * t.parallel.cp);
-    shard = c.dense / ranks + c.experts / std::max(1.0, ranks / t.parallel.ep);
-  }
+  double const shard = optimizer_shard(job, s);
   if (t.offload.optimizer) return host_optimizer_time(p, job.cluster.node, t, shard);
   double const weight = size_of(t.weights).value;
   double const master = t.master_weights ? 2 * 4 + weight : 2 * weight;

@@ -34,4 +34,8 @@ double trained_parameters(Job const& job, Stage const& s);
 // weight itself is read and written. With offload.optimizer on the host (models/host_optimizer.hpp).
 Seconds optimizer_time(Profile const& p, Job const& job, Stage const& s);
 
+// What every micro-batch but the first pays for a sum of gradients that lies on the host
+// (models/host_optimizer.hpp); zero without offload.optimizer.
+Seconds accumulation_time(Profile const& p, Job const& job, Stage const& s);
+
 }  // namespace rollcast

@@ -132,6 +132,11 @@ struct TrainerOptions {
   Bytes bucket = MiB(160);           // gradient bucket of the reduction
   bool fused_cross_entropy = false;  // no fp32 logits copy is materialised
   Offload offload;
+  // deepspeed with offload.optimizer: OpenMP threads of a rank (0: its share of the node's), and whether the
+  // gradients' and the weights' copies use page-locked memory.
+  int host_threads = 0;
+  bool pinned_gradients = true;
+  bool pinned_weights = true;
 };
 
 // ---- rollout

@@ -20,6 +20,7 @@ struct Update {
   std::vector<std::vector<CollectivePrice>> bucket_prices = {};
   std::vector<CollectivePrice> gather_prices = {};  // of each rank: parameters, used with a sharded optimizer
   std::vector<Seconds> optimizer = {};              // of each rank
+  std::vector<Seconds> accumulation = {};           // of each rank and micro-batch but the first
   int replicas_left = 0;
   Wake done = {};
 
@@ -58,13 +59,16 @@ void price_collectives(Update& u) {
     u.bucket_prices.push_back(std::move(of_bucket));
     double parameters = 0;
     Seconds optimizer;
+    Seconds accumulation;
     for (std::size_t s = rank; s < u.team.stages.size(); s += u.ranks()) {
       parameters += stage_parameters(job, u.team.stages[s]);
       optimizer += optimizer_time(u.team.pool->profile, job, u.team.stages[s]);
+      accumulation += accumulation_time(u.team.pool->profile, job, u.team.stages[s]);
     }
     u.gather_prices.push_back(
         prices.at(CollectiveKind::all_gather, group, size_of(job.train.weights) * parameters));
     u.optimizer.push_back(optimizer);
+    u.accumulation.push_back(accumulation);
   }
 }
 
@@ -117,6 +121,22 @@ void record_reduction(Update& u, int replica, std::vector<Seconds> const& own_en
   }
 }
 
+// Sums of gradients that lie on the host, after the micro-batches that they belong to.
+void sum_on_host(Update const& u, int replica, std::size_t micro_batches, std::vector<Seconds>& own_end,
+                 std::vector<Seconds>& last_backward) {
+  if (micro_batches < 2) return;
+  auto const& by_stage = u.team.pool->placement.classes_of_stage[static_cast<std::size_t>(replica)];
+  for (std::size_t s = 0; s < by_stage.size(); ++s) {
+    Seconds const extra = u.accumulation[s] * static_cast<double>(micro_batches - 1);
+    for (int c : by_stage[s]) {
+      u.recorder.span(c, Stream::copy, Activity::copy, "sum of gradients from and to host", own_end[s],
+                      own_end[s] + extra);
+    }
+    own_end[s] += extra;
+    last_backward[s] += extra;
+  }
+}
+
 // One optimizer step of one replica that may start at `start` (which may lie before now: the parameters of
 // the step before were still being gathered behind the first forward). Returns the start of the next.
 Seconds optimizer_step(Update& u, int replica, ReplicaTimes const& mine, Seconds start, bool is_last) {
@@ -135,6 +155,7 @@ Seconds optimizer_step(Update& u, int replica, ReplicaTimes const& mine, Seconds
       last_backward[s] = start + op.start;
     }
   }
+  sum_on_host(u, replica, mine.times.size(), own_end, last_backward);
   std::vector<std::int64_t> last_operation;
   for (std::size_t s = 0; s < u.ranks(); ++s) {
     last_operation.push_back(post_buckets(u, replica, s, last_backward[s], own_end[s]));

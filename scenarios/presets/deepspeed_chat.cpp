@@ -17,6 +17,10 @@ constexpr std::string_view kLoop =
 constexpr std::string_view kGenerate =
     "DeepSpeed-Chat training/step3_rlhf_finetuning/ppo_trainer.py: module.generate of one padded batch";
 constexpr std::string_view kConfig = "DeepSpeed-Chat training/utils/ds_utils.py get_train_ds_config: fp16";
+constexpr std::string_view kPageableOffload =
+    "DeepSpeed-Chat training/utils/ds_utils.py get_train_ds_config: offload_optimizer without pin_memory, "
+    "off in "
+    "DeepSpeed";
 constexpr std::string_view kPadding =
     "DeepSpeed-Chat training/utils/data/data_utils.py: prompts are padded to max_prompt_seq_len, samples to "
     "max_seq_len";
@@ -64,6 +68,8 @@ std::vector<PresetValue> deepspeed_chat_preset(PresetCase const& c) {
           {"train.gradients", "fp16", kDeepspeedGradients},
           {"train.overlap_gradient_reduce", "false", kDeepspeedOverlap},
           kDeepspeedBucket,
+          {"train.pinned_gradients", "false", kPageableOffload},
+          {"train.pinned_weights", "false", kPageableOffload},
           {"train.kernels", "eager", kHfKernels}});
   return v;
 }

@@ -342,6 +342,9 @@ void Fields::forbid(std::string_view key, std::string_view why) {
   if (listing()) return;
   known_.emplace_back(key);
   if (Entry const* e = map_ == nullptr ? nullptr : find(*map_, key)) {
+    // A preset also speaks of what this scenario does not have.
+    if (reading_->document.sources[static_cast<std::size_t>(e->mark.source)].kind == SourceKind::preset)
+      return;
     problem(e->mark, key, std::string(why), "remove the key");
   }
 }

@@ -106,7 +106,7 @@ class Fields {
   void later(std::string_view key, std::string_view meaning);
   // A known key that is not read now: in no listing, but no misspelling either.
   void allow(std::string_view key) { known_.emplace_back(key); }
-  // A known key that must not stand here: present is an error that says why.
+  // A known key that must not stand here: present is an error that says why. Of a preset it is passed over.
   void forbid(std::string_view key, std::string_view why);
   // A known key that must stand here; remedy: "write for example prompts: 64".
   void require(std::string_view key, std::string_view remedy);

@@ -247,6 +247,17 @@ void describe(Fields& f, TrainerOptions& t) {
     g.flag("gradients", t.offload.gradients, "gradients");
     g.flag("optimizer", t.offload.optimizer, "optimizer states and master weights");
   });
+  if (f.listing() || (t.kind == TrainerKind::deepspeed && t.offload.optimizer)) {
+    f.integer("host_threads", t.host_threads, {0, 1000, false},
+              "OpenMP threads of a rank's optimizer in host memory (deepspeed); 0: its share of the node's");
+    f.flag("pinned_gradients", t.pinned_gradients,
+           "gradients reach the optimizer in host memory through page-locked buffers (deepspeed)");
+    f.flag("pinned_weights", t.pinned_weights,
+           "weights come back from there through page-locked buffers (deepspeed)");
+  } else {
+    for (std::string_view key : {"host_threads", "pinned_gradients", "pinned_weights"})
+      f.forbid(key, "a key of deepspeed with the optimizer in host memory");
+  }
 }
 
 void describe(Fields& f, EngineOptions& e, Gpu const& gpu) {
