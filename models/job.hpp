@@ -169,6 +169,7 @@ struct EngineOptions {
   bool chunked_prefill = true;
   bool prefix_caching = true;
   bool cuda_graphs = true;
+  bool custom_all_reduce = true;  // small all-reduces within a node by the engine's own kernels; else NCCL's
   bool async_scheduling = false;  // the next step is scheduled while the GPU runs this one
   bool logprobs = false;          // log-probabilities of the sampled tokens are returned
   DType weights = DType::bf16;

@@ -315,6 +315,12 @@ void describe(Fields& f, EngineOptions& e, Gpu const& gpu) {
   f.flag("chunked_prefill", e.chunked_prefill, "long prompts are computed in pieces between decode steps");
   f.flag("prefix_caching", e.prefix_caching, "equal prompts share their KV pages");
   f.flag("cuda_graphs", e.cuda_graphs, "decode steps replay CUDA graphs");
+  if (f.listing() || e.kind != EngineKind::hf) {
+    f.flag("custom_all_reduce", e.custom_all_reduce,
+           "small all-reduces within a node by the engine's own kernels; else by NCCL");
+  } else {
+    f.forbid("custom_all_reduce", "generate() of Transformers has only NCCL's");
+  }
   f.flag("async_scheduling", e.async_scheduling, "the next step is scheduled while the GPU runs this one");
   f.flag("logprobs", e.logprobs, "log-probabilities of the sampled tokens are returned");
   f.choice("weights", e.weights, kDTypes, "type of the weights");
