@@ -196,6 +196,10 @@ enum class Phase {
   checkpoint
 };
 
+// When models on other GPUs than the engines' see the samples: all at once when the last is generated; each
+// batch that an engine is given (rollout.feed) before it gets the next; as they come, the engines going on.
+enum class Experience { step, batch, stream };
+
 // What a framework does around the phases. Fixed times are per occurrence; bytes are priced separately.
 struct FrameworkOptions {
   FrameworkKind kind = FrameworkKind::nemo_rl;
@@ -209,6 +213,8 @@ struct FrameworkOptions {
   bool optimizer_offload = true;   // optimizer states leave the GPU outside update
   bool parameters_offload = true;  // trainer weights leave the GPU during generation
   bool pinned_copies = true;       // the trainer's states move through page-locked memory
+  Experience experience = Experience::step;
+  bool critic_in_background = false;  // the next step's generation does not wait for the critic's update
 };
 
 // ---- workload and schedule
@@ -264,7 +270,8 @@ struct Scoring {
   int workers = 1;             // 1: in the driver, one after another
   std::optional<Sandbox> sandbox;
   std::optional<Environment> environment;
-  bool overlap = false;  // samples are scored as they finish
+  bool overlap = false;   // samples are scored as they finish
+  int padded_tokens = 0;  // critic and reward model see sequences padded to this; 0: as the trainer pads
 };
 
 // ---- pools
@@ -328,5 +335,6 @@ std::string_view name_of(Fp8Scaling v);
 std::string_view name_of(KernelStack v);
 std::string_view name_of(EngineBalance v);
 std::string_view name_of(QueueRule v);
+std::string_view name_of(Experience v);
 
 }  // namespace rollcast

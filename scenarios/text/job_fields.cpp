@@ -345,6 +345,11 @@ void describe(Fields& f, FrameworkOptions& o) {
   f.flag("optimizer_offload", o.optimizer_offload, "optimizer states leave the GPU outside the update");
   f.flag("parameters_offload", o.parameters_offload, "trainer weights leave the GPU during generation");
   f.flag("pinned_copies", o.pinned_copies, "the trainer's states move through page-locked host memory");
+  f.choice("experience", o.experience, {Experience::step, Experience::batch, Experience::stream},
+           "when models on other GPUs than the engines' see the samples: once for the step; each batch of an "
+           "engine before its next; as they come");
+  f.flag("critic_in_background", o.critic_in_background,
+         "the next step's generation does not wait for the critic's update");
 }
 
 namespace {
@@ -436,6 +441,8 @@ void describe(Fields& f, Scoring& s) {
     s.environment = environment;
   }
   f.flag("overlap", s.overlap, "samples are scored as they finish; else when all have");
+  f.integer("padded_tokens", s.padded_tokens, kTokens,
+            "critic and reward model see sequences padded to this; 0: as the trainer pads");
 }
 
 }  // namespace rollcast

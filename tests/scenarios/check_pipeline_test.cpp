@@ -106,6 +106,41 @@ TEST(CheckPipeline, GenerationWithoutAnEnd) {
   expect_one(job, "rollout.feed", "as they go");
 }
 
+TEST(CheckPipeline, Experience) {
+  Job job = apart();
+  job.framework.experience = Experience::stream;
+  expect_one(job, "framework.experience", "no model has GPUs of its own");
+  job.algorithm.reward_model = true;
+  job.pools.push_back(job.pools.back());
+  job.role_pools.reward = 2;
+  EXPECT_TRUE(check_pipeline(job).empty());
+  job.framework.experience = Experience::batch;
+  expect_one(job, "framework.experience", "no batches");
+  job.rollout.feed = 8;
+  EXPECT_TRUE(check_pipeline(job).empty());
+  job.schedule.kind = ScheduleKind::one_step_off;
+  expect_one(job, "framework.experience", "one_step_off");
+}
+
+TEST(CheckPipeline, CriticInTheBackground) {
+  Job job = apart();
+  job.framework.critic_in_background = true;
+  expect_one(job, "framework.critic_in_background", "no GPUs of its own");
+  job.algorithm.kind = AlgorithmKind::ppo;
+  expect_one(job, "framework.critic_in_background", "no GPUs of its own");
+  job.pools.push_back(job.pools.back());
+  job.role_pools.critic = 2;
+  EXPECT_TRUE(check_pipeline(job).empty());
+}
+
+TEST(CheckPipeline, PaddedScoringNeedsAModel) {
+  Job job = apart();
+  job.score.padded_tokens = 4096;
+  expect_one(job, "score.padded_tokens", "neither a critic nor a reward model");
+  job.algorithm.reward_model = true;
+  EXPECT_TRUE(check_pipeline(job).empty());
+}
+
 TEST(CheckPipeline, WeightsNeedAWay) {
   Job job = apart();
   job.pools[1].cluster.node.nics = 0;
