@@ -106,12 +106,13 @@ class Fields {
   void later(std::string_view key, std::string_view meaning);
   // A known key that is not read now: in no listing, but no misspelling either.
   void allow(std::string_view key) { known_.emplace_back(key); }
-  // A known key that must not stand here: present is an error that says why. Of a preset it is passed over.
+  // A known key that must not stand here: present is an error that says why.
   void forbid(std::string_view key, std::string_view why);
   // A known key that must stand here; remedy: "write for example prompts: 64".
   void require(std::string_view key, std::string_view remedy);
 
   bool has(std::string_view key) const;
+  bool by_hand(std::string_view key) const;  // it stands here, and not by the preset
   bool listing() const { return rows_ != nullptr; }
   std::string path_of(std::string_view key) const;
   Reading& reading() const { return *reading_; }

@@ -247,7 +247,13 @@ void describe(Fields& f, TrainerOptions& t) {
     g.flag("gradients", t.offload.gradients, "gradients");
     g.flag("optimizer", t.offload.optimizer, "optimizer states and master weights");
   });
-  if (f.listing() || (t.kind == TrainerKind::deepspeed && t.offload.optimizer)) {
+  constexpr std::string_view kHostKeys[] = {"host_threads", "pinned_gradients", "pinned_weights"};
+  bool const on_host = t.kind == TrainerKind::deepspeed && t.offload.optimizer;
+  for (std::string_view key : kHostKeys) {
+    if (!f.listing() && !on_host && f.by_hand(key))
+      f.forbid(key, "a key of deepspeed with the optimizer in host memory");
+  }
+  if (f.listing() || t.kind == TrainerKind::deepspeed) {
     f.integer("host_threads", t.host_threads, {0, 1000, false},
               "OpenMP threads of a rank's optimizer in host memory (deepspeed); 0: its share of the node's");
     f.flag("pinned_gradients", t.pinned_gradients,
@@ -255,8 +261,7 @@ void describe(Fields& f, TrainerOptions& t) {
     f.flag("pinned_weights", t.pinned_weights,
            "weights come back from there through page-locked buffers (deepspeed)");
   } else {
-    for (std::string_view key : {"host_threads", "pinned_gradients", "pinned_weights"})
-      f.forbid(key, "a key of deepspeed with the optimizer in host memory");
+    for (std::string_view key : kHostKeys) f.allow(key);
   }
 }
 

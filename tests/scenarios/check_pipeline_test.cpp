@@ -133,6 +133,25 @@ TEST(CheckPipeline, CriticInTheBackground) {
   EXPECT_TRUE(check_pipeline(job).empty());
 }
 
+TEST(CheckPipeline, ThreadsOfAnOptimizerThatIsNotOnTheHost) {
+  // OpenRLHF's preset has host_threads: 1, which says nothing until the optimizer is on the host.
+  std::string const text =
+      "model: llama-3.1-8b\ncluster: {node: hgx-h100, nodes: 2}\nframework: openrlhf\n"
+      "algorithm: {kind: grpo, prompts: 64, group_size: 8}\n"
+      "workload: {prompt_tokens: 128, response_tokens: 512}\n"
+      "pools: {train: {nodes: 1}, rollout: {nodes: 1}}\nrollout: {pool: rollout}\n";
+  auto const read = [&](std::string const& train) {
+    return read_scenario_text(text + "train: {pool: train" + train + "}\n", "f.yaml", {});
+  };
+  EXPECT_TRUE(read("").scenario);
+  ScenarioResult const hand = read(", host_threads: 4");
+  ASSERT_EQ(hand.problems.size(), 1U) << format(hand.problems);
+  EXPECT_EQ(hand.problems[0].key, "train.host_threads");
+  ScenarioResult const host = read(", host_threads: 4, offload: {optimizer: true}");
+  ASSERT_TRUE(host.scenario) << format(host.problems);
+  EXPECT_EQ(host.scenario->job.train.host_threads, 4);
+}
+
 TEST(CheckPipeline, PaddedScoringNeedsAModel) {
   Job job = apart();
   job.score.padded_tokens = 4096;

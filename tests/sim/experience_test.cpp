@@ -75,6 +75,8 @@ std::vector<double> judged(Scenario const& s) {
 
 TEST(Experience, AStreamHidesForwardsBehindTheGenerationAndLosesNoWork) {
   Scenario s = ppo(8);
+  s.job.score.padded_tokens = 4096;  // longer than the log-probabilities of actor and reference take
+  s.job.framework.reference_on_host = false;
   double const after = seconds(s);
   double const work = judged(s).at(0);
   s.job.framework.experience = Experience::stream;
@@ -107,7 +109,8 @@ TEST(Experience, CriticAndRewardModelSeePaddedSequences) {
 }
 
 TEST(Experience, TheNextGenerationDoesNotWaitForACriticInTheBackground) {
-  Scenario s = ppo(2);
+  Scenario s = ppo(1);
+  s.job.algorithm.epochs = 8;  // on one GPU, where the actor has eight
   auto const steps = [&] {
     return in_child([&] {
       EventLog const log = run(s, 3);
