@@ -133,6 +133,13 @@ EngineProducts engine_products(Profile const& p, Architecture const& a, EngineOp
   return products;
 }
 
+Seconds reduction_time(CollectivePrices& collectives, EngineOptions const& e, Bytes hidden) {
+  if (e.custom_all_reduce)
+    return collectives.engine_all_reduce(e.kind, e.parallel.tp, hidden, e.cuda_graphs).total();
+  Group const group = placed_group(collectives.cluster(), e.parallel.tp, 1);
+  return collectives.at(CollectiveKind::all_reduce, group, hidden).total();
+}
+
 Seconds layer_time(EngineProducts::Layer const& layer, EngineLayout const& layout, Profile const& p,
                    Architecture const& a, EngineOptions const& e, CollectivePrices& collectives,
                    double tokens) {
@@ -142,8 +149,7 @@ Seconds layer_time(EngineProducts::Layer const& layer, EngineLayout const& layou
   time = max(time, launches_time(layer, p, a, e, own));
   if (layout.groups > 1) return layer.routed ? time + exchange_time(collectives, a, e, tokens) : time;
   Bytes const hidden = bytes(tokens * a.hidden * kElement);
-  Seconds const reduction =
-      collectives.engine_all_reduce(e.kind, e.parallel.tp, hidden, e.cuda_graphs).total();
+  Seconds const reduction = reduction_time(collectives, e, hidden);
   return time + reduction * (a.parallel_block ? 1 : 2);
 }
 

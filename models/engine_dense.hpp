@@ -37,10 +37,10 @@ double graph_tokens(Gpu const& gpu, EngineOptions const& e);
 // One layer for `tokens` tokens of the engine, collectives included:
 //   products, recurrence of linear attention, memory passes; a step without CUDA graphs takes at least its
 //   launches (the interpreter's work included where there are no graphs at all; beyond the largest graph the
-//   code between launches is compiled); two all-reduces over tp of tokens x hidden in bf16 (one in a parallel
-//   block). With data-parallel attention none, but for a mixture the exchange with its experts: DeepEP's
-//   dispatch and combine (low latency up to 128 tokens a rank where that is faster, else normal), or
-//   all-gather and reduce-scatter of all tokens.
+//   code between launches is compiled); two all-reduces over tp of tokens x hidden in bf16, the engine's own
+//   or (custom_all_reduce off) NCCL's (one in a parallel block). With data-parallel attention none, but for a
+//   mixture the exchange with its experts: DeepEP's dispatch and combine (low latency up to 128 tokens a rank
+//   where that is faster, else normal), or all-gather and reduce-scatter of all tokens.
 Seconds layer_time(EngineProducts::Layer const& layer, EngineLayout const& layout, Profile const& p,
                    Architecture const& a, EngineOptions const& e, CollectivePrices& collectives,
                    double tokens);

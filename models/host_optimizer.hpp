@@ -6,16 +6,19 @@
 
 namespace rollcast {
 
-// Of one rank's `parameters`, all ranks of its node at once. The gradient comes over PCIe, the weight goes
-// back; between them Adam reads gradient, master weight and two states and writes the latter three, all fp32,
-// and the bf16 weight: 30 B a parameter at a share of what the NUMA node's memory gives each of its ranks.
+// Of one rank's `parameters`, all ranks of its node at once: the gradient comes over PCIe, Adam reads
+// gradient, master weight and two states and writes the latter three, all fp32, and the bf16 weight, 30 B a
+// parameter, and the weight goes back. Its memory gives it a share of what the NUMA node's gives each of its
+// ranks.
 //   torch's Adam (Megatron core's hybrid optimizer, FSDP's CPU offload): 0.07. NeMo-RL, Qwen3-0.6B on one GPU
 //     of an H100 host: a step takes 0.926 s longer with all of the optimizer offloaded, 19 GB/s.
 //   DeepSpeedCPUAdam: 6 times that (its documentation: 5 to 7 times as fast as torch's). Its gradients have
-//     come before (host_gradient_time). First torch scales them in place, 8 B a parameter, and under ZeRO-3
-//     looks for infinities and NaNs in those that waited there, 4 + 4 g B, g: bytes of their type (stage3,
-//     has_overflow; DeepSpeed's issue 4561: over 10 s for each of the two, Llama-2-70B); at a share of 0.2,
-//     as torch's Adam moves some 85 B in its passes for the 30.
+//     come before (host_gradient_time), its weights go back in fp32. First torch scales the gradients in
+//     place, 8 B a parameter, and under ZeRO-3 looks for infinities and NaNs in those that waited there, 4 +
+//     4 g B, g: bytes of their type (stage3, has_overflow; DeepSpeed's issue 4561: over 10 s for each of the
+//     two, Llama-2-70B); at a share of 0.2, as torch's Adam moves some 85 B in its passes for the 30. Each at
+//     no more than 12 GB/s for each of host_threads, where those are given: what one core of a server
+//     processor streams.
 // Zero for no parameters; a node without a known memory bandwidth pays the copies alone.
 Seconds host_optimizer_time(Profile const& p, Node const& node, TrainerOptions const& t, double parameters);
 
@@ -29,10 +32,9 @@ Seconds host_optimizer_time(Profile const& p, Node const& node, TrainerOptions c
 // Up to ZeRO-2 a rank owns a stretch of the model: while it copies what the backward has reached, the others
 // wait in the reduction of the next bucket, so that the ranks copy in turn, as far as their stretches lie in
 // different buckets. Under ZeRO-3 all copy at once.
-// Pinned memory: the copies hide behind the backward pass, up to ZeRO-2 only with overlap_gradient_reduce.
-// Pageable: the host waits for each; 0.4 of a pinned copy's bandwidth (bandwidthTest on a DGX A100: 10.0 and
-// 10.8 GB/s of 25.7 and 25.8; a PCIe host of Dell's 0.19 and 0.35), and each byte passes the host's memory
-// three times: staged, read, written. Zero for other trainers and optimizers on the GPU.
+// Pinned copies hide behind the backward pass, up to ZeRO-2 only with overlap_gradient_reduce; the host waits
+// for pageable ones, which are slower (models/switching.hpp). Zero for other trainers and optimizers on the
+// GPU.
 Seconds host_gradient_time(Profile const& p, Node const& node, TrainerOptions const& t, double parameters,
                            int ranks, int micro_batches);
 

@@ -292,6 +292,18 @@ std::string_view name_of(EngineBalance v) {
   no_such_value("EngineBalance");
 }
 
+std::string_view name_of(Experience v) {
+  switch (v) {
+    case Experience::step:
+      return "step";
+    case Experience::batch:
+      return "batch";
+    case Experience::stream:
+      return "stream";
+  }
+  no_such_value("Experience");
+}
+
 std::string_view name_of(QueueRule v) {
   switch (v) {
     case QueueRule::verl:

@@ -99,7 +99,6 @@ struct Offload {
   bool parameters = false;
   bool gradients = false;
   bool optimizer = false;
-  bool pin_memory = false;  // host memory of an offloaded optimizer (deepspeed)
 };
 
 struct TrainerOptions {
@@ -148,6 +147,11 @@ struct TrainerOptions {
   CrossEntropy cross_entropy = CrossEntropy::whole;
   LogitsPrecision logits = LogitsPrecision::fp32;
   Offload offload;
+  // deepspeed with offload.optimizer: OpenMP threads of a rank (0: its share of the node's), and whether the
+  // gradients' and the weights' copies use page-locked memory.
+  int host_threads = 0;
+  bool pinned_gradients = true;
+  bool pinned_weights = true;
 };
 
 // ---- rollout
@@ -180,6 +184,7 @@ struct EngineOptions {
   bool chunked_prefill = true;
   bool prefix_caching = true;
   bool cuda_graphs = true;
+  bool custom_all_reduce = true;  // small all-reduces within a node by the engine's own kernels; else NCCL's
   bool async_scheduling = false;  // the next step is scheduled while the GPU runs this one
   bool logprobs = false;          // log-probabilities of the sampled tokens are returned
   DType weights = DType::bf16;
@@ -207,6 +212,9 @@ enum class Phase {
 };
 
 std::vector<Phase> all_phases();
+// When models on other GPUs than the engines' see the samples: all at once when the last is generated; each
+// batch that an engine is given (rollout.feed) before it gets the next; as they come, the engines going on.
+enum class Experience { step, batch, stream };
 
 // What a framework does around the phases. Fixed times are per occurrence; bytes are priced separately.
 struct FrameworkOptions {
@@ -221,6 +229,8 @@ struct FrameworkOptions {
   bool optimizer_offload = true;   // optimizer states leave the GPU outside update
   bool parameters_offload = true;  // trainer weights leave the GPU during generation
   bool pinned_copies = true;       // the trainer's states move through page-locked memory
+  Experience experience = Experience::step;
+  bool critic_in_background = false;  // the next step's generation does not wait for the critic's update
 };
 
 // ---- workload and schedule
@@ -276,7 +286,8 @@ struct Scoring {
   int workers = 1;             // 1: in the driver, one after another
   std::optional<Sandbox> sandbox;
   std::optional<Environment> environment;
-  bool overlap = false;  // samples are scored as they finish
+  bool overlap = false;   // samples are scored as they finish
+  int padded_tokens = 0;  // critic and reward model see sequences padded to this; 0: as the trainer pads
 };
 
 // ---- pools
@@ -343,5 +354,6 @@ std::string_view name_of(Fp8Scaling v);
 std::string_view name_of(KernelStack v);
 std::string_view name_of(EngineBalance v);
 std::string_view name_of(QueueRule v);
+std::string_view name_of(Experience v);
 
 }  // namespace rollcast

@@ -20,6 +20,7 @@ class PipelineChecker {
     check_async();
     check_links();
     check_rollout();
+    check_experience();
     check_times();
     return std::move(problems_);
   }
@@ -105,6 +106,36 @@ class PipelineChecker {
           "write oversampling: 1.5, say, or remove the key");
     if (e.feed > 0 && job_.schedule.kind == ScheduleKind::async)
       add("rollout.feed", "an asynchronous run feeds its engines as they go", "remove the key");
+  }
+
+  // Whether a model that sees the samples has GPUs apart from both the engines and the actor.
+  bool has_own_pool(Role role) const {
+    if (role == Role::critic && job_.algorithm.kind != AlgorithmKind::ppo) return false;
+    if (role == Role::reward && !job_.algorithm.reward_model) return false;
+    if (role == Role::reference && !job_.algorithm.kl_reference) return false;
+    int const pool = pool_of(job_, role);
+    return pool != job_.role_pools.actor && pool != job_.role_pools.rollout;
+  }
+
+  void check_experience() {
+    FrameworkOptions const& f = job_.framework;
+    bool const by_step = f.experience == Experience::step;
+    if ((!by_step || f.critic_in_background) && job_.schedule.kind != ScheduleKind::synchronous)
+      add(by_step ? "framework.critic_in_background" : "framework.experience",
+          fmt::format("a step of {} trains on what is there", name_of(job_.schedule.kind)), "remove the key");
+    if (!by_step && !has_own_pool(Role::critic) && !has_own_pool(Role::reward) &&
+        !has_own_pool(Role::reference))
+      add("framework.experience", "no model has GPUs of its own to see samples meanwhile",
+          "give critic, reward model or reference a pool, or write experience: step");
+    if (f.experience == Experience::batch && job_.rollout.feed == 0)
+      add("framework.experience", "engines that are given all samples at once have no batches",
+          "write rollout.feed, or experience: step");
+    if (f.critic_in_background && !has_own_pool(Role::critic))
+      add("framework.critic_in_background", "the critic has no GPUs of its own",
+          "give it a pool, or remove the key");
+    if (job_.score.padded_tokens > 0 && job_.algorithm.kind != AlgorithmKind::ppo &&
+        !job_.algorithm.reward_model)
+      add("score.padded_tokens", "neither a critic nor a reward model", "remove the key");
   }
 
   void check_time(std::string key, ServiceTime const& t, Seconds cut) {

@@ -124,36 +124,7 @@ Copies copies_of(PhaseRun const& p) {
   return all;
 }
 
-// Phases of one group, pool by pool in order, each pool in an actor of its own.
-bool run_group(RunState& run, Batch& batch, std::vector<Phase> const& phases) {
-  std::map<int, std::vector<Phase>> of_pool;
-  for (Phase p : phases) of_pool[pool_of_phase(run.job, p)].push_back(p);
-  auto const run_all = [&run, &batch](std::vector<Phase> const& mine) {
-    for (Phase p : mine) {
-      if (run.stopped || !run_phase(run, batch, p)) return;
-    }
-  };
-  if (of_pool.size() == 1) {
-    run_all(phases);
-    return !run.stopped;
-  }
-  auto const left = std::make_shared<std::size_t>(of_pool.size());
-  auto const done = std::make_shared<Wake>();
-  for (auto const& [pool, mine] : of_pool) {
-    run.engine.spawn(fmt::format("pool {}", pool), [&run, left, done, mine = mine, run_all] {
-      run_all(mine);
-      if (--*left == 0) run.engine.wake(*done);
-    });
-  }
-  run.engine.wait(*done);
-  return !run.stopped;
-}
-
-}  // namespace
-
-int pool_of_phase(Job const& job, Phase phase) { return pool_of(job, role_of(job, phase)); }
-
-bool run_phase(RunState& run, Batch& batch, Phase phase) {
+bool run_now(RunState& run, Batch& batch, Phase phase) {
   PoolState& pool = *run.pools[static_cast<std::size_t>(pool_of_phase(run.job, phase))];
   PhaseRun p{run, pool, batch, phase, {run.recorder, batch.step, phase}};
   wait_since_last_phase(p);
@@ -172,6 +143,65 @@ bool run_phase(RunState& run, Batch& batch, Phase phase) {
   pool.idle_since = run.engine.now();
   p.recorder.window(pool.index, start, pool.idle_since);
   return true;
+}
+
+// The critic's update on a copy of the batch, which the step does not outlive.
+void leave_in_background(RunState& run, Batch const& batch, std::map<int, std::vector<Phase>>& of_pool) {
+  if (!run.job.framework.critic_in_background) return;
+  int const pool = pool_of_phase(run.job, Phase::update_critic);
+  auto const mine = of_pool.find(pool);
+  if (mine == of_pool.end() || mine->second != std::vector<Phase>{Phase::update_critic}) return;
+  of_pool.erase(mine);
+  wait_for_background(run, pool);
+  auto const work = std::make_shared<Background>(Background{.pool = pool});
+  run.background = work;
+  run.engine.spawn("critic", [&run, work, copy = std::make_shared<Batch>(batch)] {
+    run_now(run, *copy, Phase::update_critic);
+    work->done = true;
+    run.engine.wake(work->ready);
+  });
+}
+
+// Phases of one group, pool by pool in order, each pool in an actor of its own.
+bool run_group(RunState& run, Batch& batch, std::vector<Phase> const& phases) {
+  std::map<int, std::vector<Phase>> of_pool;
+  for (Phase p : phases) of_pool[pool_of_phase(run.job, p)].push_back(p);
+  auto const run_all = [&run, &batch](std::vector<Phase> const& mine) {
+    for (Phase p : mine) {
+      if (run.stopped || !run_phase(run, batch, p)) return;
+    }
+  };
+  if (of_pool.size() == 1) {
+    run_all(phases);
+    return !run.stopped;
+  }
+  leave_in_background(run, batch, of_pool);
+  auto const left = std::make_shared<std::size_t>(of_pool.size());
+  auto const done = std::make_shared<Wake>();
+  for (auto const& [pool, mine] : of_pool) {
+    run.engine.spawn(fmt::format("pool {}", pool), [&run, left, done, mine = mine, run_all] {
+      run_all(mine);
+      if (--*left == 0) run.engine.wake(*done);
+    });
+  }
+  run.engine.wait(*done);
+  return !run.stopped;
+}
+
+}  // namespace
+
+int pool_of_phase(Job const& job, Phase phase) { return pool_of(job, role_of(job, phase)); }
+
+void wait_for_background(RunState& run, int pool) {
+  std::shared_ptr<Background> const work = run.background;
+  if (!work || work->pool != pool) return;
+  while (!work->done) run.engine.wait(work->ready);
+  run.background.reset();
+}
+
+bool run_phase(RunState& run, Batch& batch, Phase phase) {
+  wait_for_background(run, pool_of_phase(run.job, phase));
+  return run_now(run, batch, phase);
 }
 
 bool run_phases(RunState& run, Batch& batch, std::vector<Phase> const& phases) {

@@ -10,6 +10,9 @@ namespace rollcast {
 // The pool that a phase runs on. weight_sync: the actor's.
 int pool_of_phase(Job const& job, Phase phase);
 
+// Waits for work of this pool that an earlier step left in the background.
+void wait_for_background(RunState& run, int pool);
+
 // Runs in the calling actor: waits of the pool since its last phase, memory, copies and fixed parts, the
 // work. false: the phase does not fit, and the run has stopped.
 bool run_phase(RunState& run, Batch& batch, Phase phase);

@@ -63,6 +63,12 @@ struct RolloutPool {
   int engines() const { return static_cast<int>(pool->placement.classes_of_engine.size()); }
 };
 
+// What is left of a pass: what it still takes, and the share of its work.
+struct Rest {
+  Seconds left;
+  double share = 1;
+};
+
 // The samples of one step on their way.
 struct Batch {
   int step = 0;
@@ -78,6 +84,14 @@ struct Batch {
   // Indices into samples by replica, for each number of replicas that asked (sample_shards): every phase
   // deals alike.
   std::map<int, std::vector<std::vector<int>>> dealt = {};
+  std::map<Phase, Rest> rest = {};  // of forwards that went on beside the generation (sim/experience.cpp)
+};
+
+// Work of one pool that the step does not wait for.
+struct Background {
+  int pool = 0;
+  bool done = false;
+  Wake ready = {};
 };
 
 struct RunState {
@@ -93,6 +107,8 @@ struct RunState {
   // Groups that the step before has left unfinished (partial rollout).
   std::vector<std::pair<std::int64_t, std::vector<StepSample>>> carried = {};
   bool stopped = false;  // the run ended otherwise than completed
+  std::shared_ptr<Background> background =
+      {};  // the critic's update, where the next step does not wait for it
 
   Team* find_team(Role role) const {
     for (auto const& t : teams) {
@@ -115,6 +131,11 @@ struct PhaseRun {
 
 void generate(PhaseRun& p);
 void forward_pass(PhaseRun& p, Team& team);
+// How long a forward pass over the batch takes.
+Seconds forward_time(Team& team, Batch& batch);
+// `share` of its work as one span of each rank.
+void record_forward(PhaseRecorder const& recorder, Team& team, Batch& batch, Seconds start, Seconds end,
+                    double share);
 void update(PhaseRun& p, Team& team);
 void synchronise_weights(PhaseRun& p);
 // The copies of each of the pool's rank classes, one after another.

@@ -43,7 +43,11 @@ std::vector<std::vector<int>> const& dealt_to(Team const& team, Batch& batch) {
 }
 
 RankLengths forward_lengths(Team const& team, Batch& batch) {
-  return picked(dealt_to(team, batch), lengths_of(batch.samples));
+  std::vector<int> lengths = lengths_of(batch.samples);
+  if (team.role == Role::critic || team.role == Role::reward) {
+    for (int& length : lengths) length = std::max(length, team.job.score.padded_tokens);
+  }
+  return picked(dealt_to(team, batch), lengths);
 }
 
 std::vector<RankLengths> optimizer_steps(Team const& team, Batch& batch) {

@@ -9,7 +9,8 @@ namespace rollcast {
 // The batch's samples of each replica, as indices (deal_samples). Dealt once, then kept in the batch.
 std::vector<std::vector<int>> const& dealt_to(Team const& team, Batch& batch);
 
-// Lengths of each replica's sequences in a forward pass over the whole batch.
+// Lengths of each replica's sequences in a forward pass over the whole batch; critic and reward model see
+// them padded (score.padded_tokens).
 RankLengths forward_lengths(Team const& team, Batch& batch);
 
 // The optimizer steps of an update, epochs included: lengths[step][replica]. karmarkar_karp deals the batch

@@ -1,3 +1,4 @@
+#include "sim/experience.hpp"
 #include "sim/phases.hpp"
 #include "sim/schedules.hpp"
 #include "sim/step_record.hpp"
@@ -5,11 +6,10 @@
 namespace rollcast {
 namespace {
 
-// The phases up to the hand-over of samples, and those after it.
+// Phases of training are collected, so that those run side by side that can, until one of the engines' comes.
 bool run_step(RunState& run, Batch& batch) {
   std::vector<Phase> const order = step_phases(run.job);
   std::vector<Phase> training;
-  bool generated = false;
   // Switching phases stand where the framework has them, between the others.
   auto const flush = [&] {
     bool const good = run_phases(run, batch, training);
@@ -21,14 +21,15 @@ bool run_step(RunState& run, Batch& batch) {
     bool const is_generation = contains({Phase::generate, Phase::sleep, Phase::wake}, p);
     if (!is_generation) {
       if (contains(kept, p)) training.push_back(p);
-      if (p == Phase::score && generated) {
-        if (!flush()) return false;
-        hand_over_samples(run, batch);
-      }
       continue;
     }
-    if (!flush() || !run_phase(run, batch, p)) return false;
-    if (p == Phase::generate) generated = true;
+    if (!flush()) return false;
+    Seconds const start = run.engine.now();
+    if (!run_phase(run, batch, p)) return false;
+    if (p != Phase::generate) continue;
+    if (run.stopped) return false;
+    score_beside_generation(run, batch, start);
+    hand_over_samples(run, batch);
   }
   return flush();
 }
@@ -49,6 +50,7 @@ void run_synchronous(RunState& run) {
     if (run.rollout) add_staleness(batch);
     record_step(run, batch, start);
   }
+  if (run.background) wait_for_background(run, run.background->pool);
 }
 
 }  // namespace rollcast

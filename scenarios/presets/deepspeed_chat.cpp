@@ -17,9 +17,10 @@ constexpr std::string_view kLoop =
 constexpr std::string_view kGenerate =
     "DeepSpeed-Chat training/step3_rlhf_finetuning/ppo_trainer.py: module.generate of one padded batch";
 constexpr std::string_view kConfig = "DeepSpeed-Chat training/utils/ds_utils.py get_train_ds_config: fp16";
-constexpr std::string_view kPinMemory =
-    "DeepSpeed-Chat training/utils/ds_utils.py leaves it to DeepSpeed runtime/zero/offload_config.py: "
-    "pin_memory false";
+constexpr std::string_view kPageableOffload =
+    "DeepSpeed-Chat training/utils/ds_utils.py get_train_ds_config: offload_optimizer without pin_memory, "
+    "off in "
+    "DeepSpeed";
 constexpr std::string_view kPadding =
     "DeepSpeed-Chat training/utils/data/data_utils.py: prompts are padded to max_prompt_seq_len, samples to "
     "max_seq_len";
@@ -67,7 +68,8 @@ std::vector<PresetValue> deepspeed_chat_preset(PresetCase const& c) {
           {"train.gradients", "fp16", kDeepspeedGradients},
           {"train.overlap_gradient_reduce", "false", kDeepspeedOverlap},
           kDeepspeedBucket,
-          {"train.offload_pin_memory", "false", kPinMemory},
+          {"train.pinned_gradients", "false", kPageableOffload},
+          {"train.pinned_weights", "false", kPageableOffload},
           {"train.kernels", "eager", kHfKernels}});
   return v;
 }

@@ -9,6 +9,9 @@ constexpr std::string_view kScript = "OpenRLHF examples/scripts/train_ppo_ray_hy
 constexpr std::string_view kCli = "OpenRLHF openrlhf/cli/train_ppo_ray.py@021d1b09";
 constexpr std::string_view kDpo = "OpenRLHF openrlhf/cli/train_dpo.py@006cd708";
 constexpr std::string_view kSft = "OpenRLHF openrlhf/cli/train_sft.py@006cd708";
+constexpr std::string_view kThreads =
+    "Ray python/ray/_private/utils.py set_omp_num_threads_if_unset: as many as the CPUs of an actor, which "
+    "OpenRLHF openrlhf/trainer/ray/launcher.py gives one (num_cpus = num_gpus_per_actor)";
 constexpr std::string_view kLoop =
     "OpenRLHF openrlhf/trainer/ppo_trainer.py and ppo_utils/experience_maker.py: rollout, engines asleep, "
     "rewards, "
@@ -137,10 +140,11 @@ std::vector<PresetValue> openrlhf_preset(PresetCase const& c) {
   add(v, {{"train.trainer", "deepspeed", "OpenRLHF openrlhf/utils/deepspeed: its only trainer"}});
   if (c.trainer == TrainerKind::deepspeed) {
     if (online) add_online_trainer(v, c);
+    if (online) add(v, {{"train.host_threads", "1", kThreads}});
     if (!online) add_offline_trainer(v, c);
     add(v, {{"train.gradients", "bf16", kDeepspeedGradients},
             kDeepspeedBucket,
-            {"train.offload_pin_memory", "true",
+            {"train.pinned_gradients", "true",
              "OpenRLHF openrlhf/utils/deepspeed/deepspeed_utils.py: offload_optimizer pin_memory"},
             {"train.cross_entropy", "whole",
              "OpenRLHF openrlhf/models/actor.py: logits are cast to float32 before the log-probabilities"},

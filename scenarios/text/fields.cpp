@@ -338,6 +338,12 @@ void Fields::later(std::string_view key, std::string_view meaning) {
   if (e != nullptr) problem(e->mark, key, fmt::format("not simulated yet ({})", meaning), "remove the key");
 }
 
+bool Fields::by_hand(std::string_view key) const {
+  Entry const* const e = map_ == nullptr ? nullptr : find(*map_, key);
+  if (e == nullptr) return false;
+  return reading_->document.sources[static_cast<std::size_t>(e->mark.source)].kind != SourceKind::preset;
+}
+
 void Fields::forbid(std::string_view key, std::string_view why) {
   if (listing()) return;
   known_.emplace_back(key);

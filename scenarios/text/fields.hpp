@@ -112,6 +112,7 @@ class Fields {
   void require(std::string_view key, std::string_view remedy);
 
   bool has(std::string_view key) const;
+  bool by_hand(std::string_view key) const;  // it stands here, and not by the preset
   bool listing() const { return rows_ != nullptr; }
   std::string path_of(std::string_view key) const;
   Reading& reading() const { return *reading_; }

@@ -248,11 +248,6 @@ void describe(Fields& f, TrainerOptions& t) {
     f.forbid("zero_stage", "a key of deepspeed");
     t.zero_stage = t.kind == TrainerKind::fsdp2 ? 3 : 0;
   }
-  if (f.listing() || t.kind == TrainerKind::deepspeed)
-    f.flag("offload_pin_memory", t.offload.pin_memory,
-           "pinned host memory for the gradients of an offloaded optimizer (deepspeed)");
-  else
-    f.forbid("offload_pin_memory", "a key of deepspeed");
   f.choice("weights", t.weights, kDTypes, "type of the weights in forward and backward");
   f.choice("gradients", t.gradients, {DType::fp32, DType::bf16, DType::fp16}, "type of the gradient buffer");
   f.flag("master_weights", t.master_weights, "an fp32 copy of the weights in the optimizer");
@@ -276,6 +271,22 @@ void describe(Fields& f, TrainerOptions& t) {
     g.flag("gradients", t.offload.gradients, "gradients");
     g.flag("optimizer", t.offload.optimizer, "optimizer states and master weights");
   });
+  constexpr std::string_view kHostKeys[] = {"host_threads", "pinned_gradients", "pinned_weights"};
+  bool const on_host = t.kind == TrainerKind::deepspeed && t.offload.optimizer;
+  for (std::string_view key : kHostKeys) {
+    if (!f.listing() && !on_host && f.by_hand(key))
+      f.forbid(key, "a key of deepspeed with the optimizer in host memory");
+  }
+  if (f.listing() || t.kind == TrainerKind::deepspeed) {
+    f.integer("host_threads", t.host_threads, {0, 1000, false},
+              "OpenMP threads of a rank's optimizer in host memory (deepspeed); 0: its share of the node's");
+    f.flag("pinned_gradients", t.pinned_gradients,
+           "gradients reach the optimizer in host memory through page-locked buffers (deepspeed)");
+    f.flag("pinned_weights", t.pinned_weights,
+           "weights come back from there through page-locked buffers (deepspeed)");
+  } else {
+    for (std::string_view key : kHostKeys) f.allow(key);
+  }
 }
 
 void describe(Fields& f, EngineOptions& e, Gpu const& gpu) {
@@ -333,6 +344,12 @@ void describe(Fields& f, EngineOptions& e, Gpu const& gpu) {
   f.flag("chunked_prefill", e.chunked_prefill, "long prompts are computed in pieces between decode steps");
   f.flag("prefix_caching", e.prefix_caching, "equal prompts share their KV pages");
   f.flag("cuda_graphs", e.cuda_graphs, "decode steps replay CUDA graphs");
+  if (f.listing() || e.kind != EngineKind::hf) {
+    f.flag("custom_all_reduce", e.custom_all_reduce,
+           "small all-reduces within a node by the engine's own kernels; else by NCCL");
+  } else {
+    f.forbid("custom_all_reduce", "generate() of Transformers has only NCCL's");
+  }
   f.flag("async_scheduling", e.async_scheduling, "the next step is scheduled while the GPU runs this one");
   f.flag("logprobs", e.logprobs, "log-probabilities of the sampled tokens are returned");
   f.choice("weights", e.weights, kDTypes, "type of the weights");
@@ -357,6 +374,11 @@ void describe(Fields& f, FrameworkOptions& o) {
   f.flag("optimizer_offload", o.optimizer_offload, "optimizer states leave the GPU outside the update");
   f.flag("parameters_offload", o.parameters_offload, "trainer weights leave the GPU during generation");
   f.flag("pinned_copies", o.pinned_copies, "the trainer's states move through page-locked host memory");
+  f.choice("experience", o.experience, {Experience::step, Experience::batch, Experience::stream},
+           "when models on other GPUs than the engines' see the samples: once for the step; each batch of an "
+           "engine before its next; as they come");
+  f.flag("critic_in_background", o.critic_in_background,
+         "the next step's generation does not wait for the critic's update");
 }
 
 namespace {
@@ -448,6 +470,8 @@ void describe(Fields& f, Scoring& s) {
     s.environment = environment;
   }
   f.flag("overlap", s.overlap, "samples are scored as they finish; else when all have");
+  f.integer("padded_tokens", s.padded_tokens, kTokens,
+            "critic and reward model see sequences padded to this; 0: as the trainer pads");
 }
 
 }  // namespace rollcast

@@ -106,6 +106,60 @@ TEST(CheckPipeline, GenerationWithoutAnEnd) {
   expect_one(job, "rollout.feed", "as they go");
 }
 
+TEST(CheckPipeline, Experience) {
+  Job job = apart();
+  job.framework.experience = Experience::stream;
+  expect_one(job, "framework.experience", "no model has GPUs of its own");
+  job.algorithm.reward_model = true;
+  job.pools.push_back(job.pools.back());
+  job.role_pools.reward = 2;
+  EXPECT_TRUE(check_pipeline(job).empty());
+  job.framework.experience = Experience::batch;
+  expect_one(job, "framework.experience", "no batches");
+  job.rollout.feed = 8;
+  EXPECT_TRUE(check_pipeline(job).empty());
+  job.schedule.kind = ScheduleKind::one_step_off;
+  expect_one(job, "framework.experience", "one_step_off");
+}
+
+TEST(CheckPipeline, CriticInTheBackground) {
+  Job job = apart();
+  job.framework.critic_in_background = true;
+  expect_one(job, "framework.critic_in_background", "no GPUs of its own");
+  job.algorithm.kind = AlgorithmKind::ppo;
+  expect_one(job, "framework.critic_in_background", "no GPUs of its own");
+  job.pools.push_back(job.pools.back());
+  job.role_pools.critic = 2;
+  EXPECT_TRUE(check_pipeline(job).empty());
+}
+
+TEST(CheckPipeline, ThreadsOfAnOptimizerThatIsNotOnTheHost) {
+  // OpenRLHF's preset has host_threads: 1, which says nothing until the optimizer is on the host.
+  std::string const text =
+      "model: llama-3.1-8b\ncluster: {node: hgx-h100, nodes: 2}\nframework: openrlhf\n"
+      "algorithm: {kind: grpo, prompts: 64, group_size: 8}\n"
+      "workload: {prompt_tokens: 128, response_tokens: 512}\n"
+      "pools: {train: {nodes: 1}, rollout: {nodes: 1}}\nrollout: {pool: rollout}\n";
+  auto const read = [&](std::string const& train) {
+    return read_scenario_text(text + "train: {pool: train" + train + "}\n", "f.yaml", {});
+  };
+  EXPECT_TRUE(read("").scenario);
+  ScenarioResult const hand = read(", host_threads: 4");
+  ASSERT_EQ(hand.problems.size(), 1U) << format(hand.problems);
+  EXPECT_EQ(hand.problems[0].key, "train.host_threads");
+  ScenarioResult const host = read(", host_threads: 4, offload: {optimizer: true}");
+  ASSERT_TRUE(host.scenario) << format(host.problems);
+  EXPECT_EQ(host.scenario->job.train.host_threads, 4);
+}
+
+TEST(CheckPipeline, PaddedScoringNeedsAModel) {
+  Job job = apart();
+  job.score.padded_tokens = 4096;
+  expect_one(job, "score.padded_tokens", "neither a critic nor a reward model");
+  job.algorithm.reward_model = true;
+  EXPECT_TRUE(check_pipeline(job).empty());
+}
+
 TEST(CheckPipeline, WeightsNeedAWay) {
   Job job = apart();
   job.pools[1].cluster.node.nics = 0;
