@@ -24,13 +24,14 @@ Matmul cut_matmul(Architecture const& a, Tensor const& t, Cut cut) {
   m.k = static_cast<double>(t.columns);
   double divisor = t.kv ? kv_cut(a, cut.tp) : cut.tp;
   if (t.expert) {
+    divisor = cut.expert_tp();
     double const experts = a.moe->experts;
     bool const whole = cut.whole_experts && cut.ep > 1;
     m.copies = experts / cut.ep;
     m.hit = a.moe->experts_per_token / experts;
-    m.rows_per_token = static_cast<double>(a.moe->experts_per_token) / (whole ? cut.tp : 1);
+    m.rows_per_token = a.moe->experts_per_token * (whole ? 1.0 / cut.tp : cut.expert_share());
     m.expert = true;
-    m.arrivals = whole ? std::max(1.0, static_cast<double>(cut.ep) / cut.tp) : cut.ep;
+    m.arrivals = whole ? std::max(1.0, static_cast<double>(cut.ep) / cut.tp) : cut.ep * cut.expert_share();
     if (whole) divisor = 1;
   }
   if (t.split == Split::rows || t.split == Split::vocab) m.n /= divisor;
@@ -74,6 +75,8 @@ PassTable const* measured_passes(Profile const& p) {
 }
 
 }  // namespace
+
+Cut trainer_cut(Parallel const& p) { return {p.tp, p.ep, /*whole_experts=*/false, p.etp}; }
 
 int kv_cut(Architecture const& a, int tp) { return std::min(tp, std::max(1, a.kv_heads)); }
 
@@ -136,13 +139,13 @@ LayerShape layer_shape(Architecture const& a, int layer, Cut cut) {
   if (s.moe) {
     Moe const& m = *a.moe;
     bool const whole = cut.whole_experts && cut.ep > 1;
-    double const rows = static_cast<double>(m.experts_per_token) / (whole ? cut.tp : 1);
-    double const width = static_cast<double>(m.expert_intermediate) / (whole ? 1 : cut.tp);
+    double const rows = m.experts_per_token * (whole ? 1.0 / cut.tp : cut.expert_share());
+    double const width = static_cast<double>(m.expert_intermediate) / (whole ? 1 : cut.expert_tp());
     s.experts = MoeShape{h,
                          static_cast<double>(m.expert_intermediate),
                          static_cast<double>(m.experts),
                          static_cast<double>(m.experts_per_token),
-                         whole ? 1.0 : cut.tp,
+                         whole ? 1.0 : cut.expert_tp(),
                          whole ? static_cast<double>(cut.ep) : 1.0};
     if (!whole) s.expert_ranks = cut.ep;
     // Tokens are copied to their experts' order and back.
@@ -240,10 +243,11 @@ Seconds experts_time(Profile const& p, LayerProducts const& products, double tok
   MoeShape const& s = products.expert_shape;
   GemmKind const kind = gemm_kind_of(dtype);
   bool const sent = products.expert_ranks > 1;  // of a trainer: only what arrives is worked on
-  double const routed = sent ? tokens : tokens * products.arrivals;
+  // Of a trainer's ranks each brings as many tokens.
+  double const own = tokens * products.arrivals / products.expert_ranks;
+  double const routed = sent ? own : tokens * products.arrivals;
   Seconds burst = products.experts->at(routed) * (dtype == DType::fp32 ? 2 : 1);
-  if (sent)
-    burst *= held_experts(p.gpu, s, products.expert_ranks, tokens) / held_experts(p.gpu, s, 1, tokens);
+  if (sent) burst *= held_experts(p.gpu, s, products.expert_ranks, own) / held_experts(p.gpu, s, 1, own);
   Flops const work(6 * routed * s.top_k / s.ep * s.hidden * s.intermediate / s.tp);
   Seconds const compute = work / matrix_peak(p.gpu, kind);
   return sustained_time(burst, std::min(1.0, compute / moe_roofline(p.gpu, kind, s, routed)), clock);
