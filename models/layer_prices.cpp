@@ -34,6 +34,7 @@ Matmul cut_matmul(Architecture const& a, Tensor const& t, Cut cut) {
     m.arrivals = whole ? std::max(1.0, static_cast<double>(cut.ep) / cut.tp) : cut.ep * cut.expert_share();
     if (whole) divisor = 1;
   }
+  m.whole = t.split == Split::replicated;
   if (t.split == Split::rows || t.split == Split::vocab) m.n /= divisor;
   if (t.split == Split::columns) m.k /= divisor;
   return m;
@@ -57,16 +58,6 @@ double activation_bytes(Architecture const& a, double width) {
 // Without a gate there is one input: a read and a write, as of rope.
 Pass activation_pass(Architecture const& a, double width, double rows) {
   return {a.gated_mlp ? PassKind::activation : PassKind::rope, width, rows};
-}
-
-// Roofline of the experts that one of `ranks` ranks holds, in bf16; each rank has `tokens` of its own, spread
-// evenly over all experts.
-Seconds held_experts(Gpu const& gpu, MoeShape const& s, int ranks, double tokens) {
-  double const matrix = s.hidden * s.intermediate / s.tp;
-  double const missed = portable_exp(tokens * ranks * portable_log(1 - s.top_k / s.experts));
-  Flops const work(6 * tokens * s.top_k * matrix);
-  return max(work / gpu.bf16,
-             bytes(3 * matrix * kElement * s.experts / ranks * (1 - missed)) / gpu.memory_bandwidth);
 }
 
 PassTable const* measured_passes(Profile const& p) {
@@ -242,15 +233,12 @@ Seconds experts_time(Profile const& p, LayerProducts const& products, double tok
   if (!products.experts || tokens <= 0) return Seconds(0);
   MoeShape const& s = products.expert_shape;
   GemmKind const kind = gemm_kind_of(dtype);
-  bool const sent = products.expert_ranks > 1;  // of a trainer: only what arrives is worked on
-  // Of a trainer's ranks each brings as many tokens.
-  double const own = tokens * products.arrivals / products.expert_ranks;
-  double const routed = sent ? own : tokens * products.arrivals;
-  Seconds burst = products.experts->at(routed) * (dtype == DType::fp32 ? 2 : 1);
-  if (sent) burst *= held_experts(p.gpu, s, products.expert_ranks, own) / held_experts(p.gpu, s, 1, own);
+  double const routed = tokens * products.arrivals;
+  Seconds const all = products.experts->at(routed) * (dtype == DType::fp32 ? 2 : 1);
   Flops const work(6 * routed * s.top_k / s.ep * s.hidden * s.intermediate / s.tp);
   Seconds const compute = work / matrix_peak(p.gpu, kind);
-  return sustained_time(burst, std::min(1.0, compute / moe_roofline(p.gpu, kind, s, routed)), clock);
+  double const busy = std::min(1.0, compute / moe_roofline(p.gpu, kind, s, routed));
+  return sustained_time(all / products.expert_ranks, busy, clock);
 }
 
 Seconds products_time(Profile const& p, LayerProducts const& products, double tokens, DType dtype,

@@ -40,6 +40,7 @@ struct Matmul {
   double hit = 1;       // chance that one token is routed to a given expert
   double arrivals = 1;  // tokens that may be routed here, per token of this rank
   bool expert = false;
+  bool whole = false;  // on every tensor-parallel rank
 };
 
 // Expected matrices of `m` that a batch reads: copies for a dense product.
@@ -109,8 +110,8 @@ Seconds products_time(Profile const& p, LayerProducts const& products, double to
 // Of measured experts alone, else zero; slowed as gemm_time is, fp32 twice bf16.
 // Engines (whole_experts): the table at the cut, for the tokens of all ranks that share the experts: their
 // kernel runs over all of them and skips what is not here. Trainers: the tokens were sent to their experts
-// first, so it is the table without ep for the tokens of etp ranks, times the ratio of the rooflines (FLOPs
-// of the arrivals, the weights of the held experts that they reach) with and without ep.
+// first. ep ranks together have all experts and all tokens, each its part of either, with as many rows at an
+// expert as if one rank had everything: the table without ep for the tokens of all of them, over ep.
 Seconds experts_time(Profile const& p, LayerProducts const& products, double tokens, DType dtype,
                      double clock);
 

@@ -86,6 +86,9 @@ StageWork work_of(Profile const& p, CollectivePrices& collectives, Job const& jo
     Cut const cut = trainer_cut(parallel);
     StageWork::Layers layers;
     layers.shape = layer_shape(job.model, kind.example, cut);
+    if (job.train.sequence_parallel) {
+      for (Matmul& m : layers.shape.matmuls) m.rows_per_token /= m.whole ? parallel.tp : 1;
+    }
     layers.passes = layer_passes(job.model, kind.example, cut, job.train.kernels, job.train.kind,
                                  job.algorithm.adapter.has_value());
     layers.forward_operations = layers.passes.forward.operations;
@@ -161,7 +164,7 @@ class StagePricer {
     Seconds const look_up = stream_time(p_, bytes(2 * job_.model.hidden * kElement * tokens_));
     forward_.compute += look_up;
     backward_.compute += 2 * look_up;
-    forward_.communication += tensor_parallel(1);
+    forward_.communication += tensor_parallel(job_.model.hidden);
   }
 
   void add_head(StageWork& work) {
@@ -182,7 +185,7 @@ class StagePricer {
     backward_.compute += eager_host() * loss.backward;
     forward_.communication +=
         collectives_.at(CollectiveKind::all_reduce, tp_, bytes(4 * tokens_)).total() * kVocabularyReductions;
-    backward_.communication += tensor_parallel(1);
+    backward_.communication += tensor_parallel(job_.model.hidden);
   }
 
   StageTimes times() const {
@@ -337,22 +340,34 @@ class StagePricer {
   // Attention's and the MLP's. Where each rank has tokens of its own, of a mixture's only its shared experts
   // are the replica's business.
   Seconds tensor_parallel_blocks(LayerShape const& shape) const {
-    if (job_.model.parallel_block) return tensor_parallel(1);
-    if (!shape.moe) return tensor_parallel(2);
+    if (job_.model.parallel_block) return tensor_parallel(job_.model.hidden);
+    Seconds const attention = tensor_parallel(attention_width(shape));
+    Seconds const mlp = tensor_parallel(job_.model.hidden);
+    if (!shape.moe) return attention + mlp;
     bool const own_tokens = job_.train.sequence_parallel || parallel_.tp == 1;
-    if (!own_tokens) return tensor_parallel(2) + all_to_alls(tokens_);
-    return tensor_parallel(job_.model.moe->shared_intermediate > 0 ? 2 : 1) + routed_tokens();
+    if (!own_tokens) return attention + mlp + all_to_alls(tokens_);
+    return attention + (job_.model.moe->shared_intermediate > 0 ? mlp : Seconds(0)) + routed_tokens();
   }
 
-  Seconds tensor_parallel(int all_reduces) const {
+  // What is gathered of each token before attention's tensor-parallel part: with a latent, that.
+  double attention_width(LayerShape const& shape) const {
+    if (!job_.model.mla || shape.recurrence_per_token.value > 0) return job_.model.hidden;
+    Mla const& m = *job_.model.mla;
+    return (m.q_lora_rank > 0 ? m.q_lora_rank : job_.model.hidden) + m.kv_lora_rank + m.qk_rope_head_dim;
+  }
+
+  // One all-reduce of the hidden states, or a gather of so many numbers of each token and a scatter.
+  Seconds tensor_parallel(double gathered) const {
     if (parallel_.tp == 1) return Seconds(0);
     // In as many chunks as ranks, each beside the product of the one before.
     double const exposed = job_.train.overlap_tensor_parallel ? 1.0 / parallel_.tp : 1;
-    Bytes const buffer = bytes(tokens_ * job_.model.hidden * kElement);
-    auto const price = [&](CollectiveKind kind) { return collectives_.at(kind, tp_, buffer).total(); };
-    if (!job_.train.sequence_parallel) return price(CollectiveKind::all_reduce) * all_reduces;
-    return (price(CollectiveKind::reduce_scatter) + price(CollectiveKind::all_gather)) *
-           (all_reduces * exposed);
+    auto const price = [&](CollectiveKind kind, double width) {
+      return collectives_.at(kind, tp_, bytes(tokens_ * width * kElement)).total();
+    };
+    double const hidden = job_.model.hidden;
+    if (!job_.train.sequence_parallel) return price(CollectiveKind::all_reduce, hidden);
+    return (price(CollectiveKind::reduce_scatter, hidden) + price(CollectiveKind::all_gather, gathered)) *
+           exposed;
   }
 
   // To their experts and back.

@@ -50,10 +50,12 @@ struct StageTimes {
 //             0.5 B read and 2 B written each, for every use
 //   recompute full: backward also runs the forward, its collectives included; selective: its attention
 // Communication per layer, exposed: tp two all-reduces of tokens x hidden in forward and in backward, as
-// reduce-scatter + all-gather with sequence parallelism, of which overlap_tensor_parallel leaves the first of
-// tp chunks; a mixture's second one is that of its shared experts, if it has any. Its routed tokens, t x
-// top_k x hidden with t the tokens that a rank has of its own (tokens / tp under sequence parallelism): ep an
-// all-to-all to the experts and one back over ep ranks that lie etp apart, then etp an all-gather and a
+// reduce-scatter + all-gather with sequence parallelism (of latent attention the gather is that of the
+// latents: matrices that every rank has whole work on its own tokens alone, Megatron
+// core/transformer/multi_latent_attention.py and moe/router.py), of which overlap_tensor_parallel leaves the
+// first of tp chunks; a mixture's second one is that of its shared experts, if it has any. Its routed tokens,
+// t x top_k x hidden with t the tokens that a rank has of its own (tokens / tp under sequence parallelism):
+// ep an all-to-all to the experts and one back over ep ranks that lie etp apart, then etp an all-gather and a
 // reduce-scatter of etp x t x top_k x hidden; with DeepEP a dispatch and a combine over etp x ep ranks
 // instead (models/expert_exchange.hpp; a token goes to etp ranks for each of its experts: Megatron
 // core/transformer/moe/token_dispatcher.py, MoEFlexTokenDispatcher). cp as a ring: the K and V of the other

@@ -293,16 +293,30 @@ TEST(StageTimes, ExpertsOverTensorParallelRanks) {
   EXPECT_NEAR(communication(1, 0), pairs + 48 * 2 * (10.8e-6 + 0.875 * 8 * own / 337.5e9), 1e-9);
 }
 
-// A mixture of DeepSeek-V3: attention and the shared expert gather and scatter 4096 x 7168 x 2 B.
+// A mixture of DeepSeek-V3: the shared expert gathers and scatters 4096 x 7168 x 2 B, attention gathers the
+// latents of queries, 1536, keys and values, 512, and the rotated key, 64.
 TEST(StageTimes, SharedExpertsAreCutWithTheDensePart) {
   Job job = llama_job(1);
   job.model = catalog_model("deepseek-v3");
   job.train.sequence_parallel = true;
   job.train.parallel = {.tp = 8, .ep = 8, .etp = 1};
   StageTimes const t = stage_times(round_profile(), job, {20, 1, false, false}, one_sequence(4096));
-  double const pair = 2 * (10.8e-6 + 0.875 * 4096 * 7168 * 2 / 337.5e9);
+  double const pairs = 4 * 10.8e-6 + 0.875 * 4096 * (3 * 7168 + 2112) * 2 / 337.5e9;
   double const exchange = 7.2e-6 + 0.875 * 512 * 8 * 7168 * 2 / 337.5e9;
-  EXPECT_NEAR(t.forward_communication.value, 2 * pair + 2 * exchange, 1e-9);
+  EXPECT_NEAR(t.forward_communication.value, pairs + 2 * exchange, 1e-9);
+}
+
+// q_a 1536, kv_a 576 and the router 256 wide are whole on each rank: of 7168 x 2368 a rank of eight computes
+// the products of an eighth of the tokens under sequence parallelism, and of all of them without.
+TEST(StageTimes, WholeMatricesWorkOnTheTokensOfTheirRank) {
+  Job job = llama_job(1);
+  job.model = catalog_model("deepseek-v3");
+  job.train.parallel = {.tp = 8};
+  auto const flops = [&](bool sequence) {
+    job.train.sequence_parallel = sequence;
+    return stage_times(round_profile(), job, {20, 1, false, false}, one_sequence(4096)).forward_flops.value;
+  };
+  EXPECT_NEAR(flops(false) - flops(true), 2.0 * 4096 * 7168 * 2368 * 7 / 8, 1e6);
 }
 
 // The same products in another shape: a rank's FLOPs do not depend on how the experts lie.
