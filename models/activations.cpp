@@ -7,11 +7,12 @@
 namespace rollcast {
 namespace {
 
-// Elements per token, cut by tp or not, and fp32 elements cut by tp.
+// Elements per token of a replica, cut by tp or not, and fp32 elements cut by tp.
 struct Kept {
   double whole = 0;
   double cut = 0;
   double cut_fp32 = 0;
+  double at_experts = 0;  // of the tokens that etp ranks bring together
 };
 
 double activation_element(TrainerOptions const& t) { return std::max(2.0, size_of(t.weights).value); }
@@ -66,7 +67,7 @@ void add_experts(Kept& k, Architecture const& a, std::optional<Adapter> const& a
   Moe const& m = *a.moe;
   double const chosen = m.experts_per_token;
   k.cut_fp32 += m.experts;
-  if (learns(adapter, {"gate", "up"})) k.whole += chosen * a.hidden;
+  if (learns(adapter, {"gate", "up"})) k.at_experts += chosen * a.hidden;
   if (!adapter) k.whole += chosen * a.hidden;  // expert outputs, for the gradient of the router
   add_mlp(k, a, chosen * m.expert_intermediate, adapter);
   add_mlp(k, a, m.shared_intermediate, adapter);
@@ -118,8 +119,10 @@ Bytes kept_activations(Architecture const& a, int layer, TrainerOptions const& t
   Kept const k = kept_elements(a, layer, tp, adapter);
   double const row_sums =
       recompute == Recompute::selective && !is_linear_attention_layer(a, layer) ? a.heads : 0;
-  return bytes(tokens *
-               (element * k.whole / whole_cut + element * k.cut / tp + 4 * (k.cut_fp32 - row_sums) / tp));
+  bool const own_tokens = t.sequence_parallel || tp == 1;
+  double const experts_cut = own_tokens ? static_cast<double>(tp) / t.parallel.expert_tp() : 1;
+  return bytes(tokens * (element * (k.whole / whole_cut + k.at_experts / experts_cut) + element * k.cut / tp +
+                         4 * (k.cut_fp32 - row_sums) / tp));
 }
 
 Bytes kept_by_head(Architecture const& a, TrainerOptions const& t, double tokens) {

@@ -9,7 +9,8 @@
 //   selective  the same without the row sums (4 heads / t)
 //   full       2 h  [the layer's input]
 //
-// The 8 h and 2 h parts are cut by t only with sequence parallelism. An MLP without a gate keeps 4 f instead
+// The 8 h and 2 h parts are cut by t only with sequence parallelism; the inputs of experts, which etp ranks
+// gather for each other, by t / etp. An MLP without a gate keeps 4 f instead
 // of 6 f: with k = q = h and f = 4 h that is 32 h, the paper's 34 h less its two dropout masks. A frozen
 // linear layer (adapter runs) needs no input for a weight gradient, so inputs that only frozen layers read
 // are not kept. tokens are those of one rank: a micro-batch over cp.

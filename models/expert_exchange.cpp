@@ -15,7 +15,8 @@ namespace {
 constexpr double kScaleBlock = 128;  // fp8 numbers that share an fp32 scale
 
 double token_bytes(ExpertExchange const& e) {
-  return e.direction == ExchangeDirection::dispatch ? e.hidden * (1 + 4 / kScaleBlock) : 2 * e.hidden;
+  bool const quantized = e.fp8 && e.direction == ExchangeDirection::dispatch;
+  return quantized ? e.hidden * (1 + 4 / kScaleBlock) : 2 * e.hidden;
 }
 
 std::string read_line(CalibrationLine const& line, ExchangeFit& f) {

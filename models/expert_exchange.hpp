@@ -1,7 +1,8 @@
 // Dispatch and combine of expert parallelism, as DeepEP does them: two numbers per mode, direction and reach.
 //
 // t tokens of each rank, top-k, n ranks on N nodes, experts drawn evenly; a dispatched token is hidden fp8
-// bytes and one fp32 scale per 128 of them, a combined one hidden bf16 numbers.
+// bytes and one fp32 scale per 128 of them (in training hidden bf16 numbers), a combined one hidden bf16
+// numbers.
 //   low latency: one copy per expert, k x bytes; of them (n-1)/n leave the GPU on one node, (N-1)/N the node
 //   normal:      one copy per GPU reached, (n-1)(1 - (1 - 1/n)^k); between nodes one per node reached,
 //                (N-1)(1 - (1 - 1/N)^k)
@@ -30,6 +31,7 @@ struct ExpertExchange {
   double tokens = 0;  // of each rank
   double hidden = 0;
   double top_k = 1;
+  bool fp8 = true;  // what is dispatched
 };
 
 // Bytes of one GPU over NVLink on one node, over its NIC on several.

@@ -13,15 +13,20 @@ struct Counts {
   double experts = 0;
 };
 
+double cut_of(Architecture const& a, Tensor const& t, Parallel const& parallel) {
+  if (t.expert) return parallel.expert_tp();
+  return t.kv ? kv_cut(a, parallel.tp) : parallel.tp;
+}
+
 double on_rank(Architecture const& a, Tensor const& t, Parallel const& parallel) {
   double const count = static_cast<double>(t.count()) / (t.expert ? parallel.ep : 1);
   if (t.split == Split::replicated) return count;
-  return count / (t.kv ? kv_cut(a, parallel.tp) : parallel.tp);
+  return count / cut_of(a, t, parallel);
 }
 
 // Rows and columns of an adapter's matrices beside this tensor, on one rank.
 double adapter_on_rank(Architecture const& a, Tensor const& t, Parallel const& parallel, int rank) {
-  double const cut = t.kv ? kv_cut(a, parallel.tp) : parallel.tp;
+  double const cut = cut_of(a, t, parallel);
   double const rows = static_cast<double>(t.rows) / (t.split == Split::rows ? cut : 1);
   double const columns = static_cast<double>(t.columns) / (t.split == Split::columns ? cut : 1);
   return rank * (rows + columns) * static_cast<double>(t.copies) / (t.expert ? parallel.ep : 1);
@@ -92,6 +97,10 @@ Counts count_stage(Job const& job, Stage const& s, Count const& count) {
   return sum;
 }
 
+Counts held(Job const& job, Stage const& s) {
+  return count_stage(job, s, [&](Tensor const& t) { return on_rank(job.model, t, job.train.parallel); });
+}
+
 Counts trained(Job const& job, Stage const& s) {
   return count_stage(job, s, [&](Tensor const& t) { return trained_on_rank(job, t); });
 }
@@ -107,7 +116,7 @@ double optimizer_shard(Job const& job, Stage const& s) {
   Counts const c = trained(job, s);
   if (!sharded_optimizer(job.train)) return c.dense + c.experts;
   double const ranks = sharing_ranks(job);
-  return c.dense / ranks + c.experts / std::max(1.0, ranks / job.train.parallel.ep);
+  return c.dense / ranks + c.experts / expert_data_parallel(job);
 }
 
 }  // namespace
@@ -119,27 +128,43 @@ std::vector<GradientBucket> gradient_buckets(Job const& job, Stage const& s) {
   backward_order(job, s, [&](Tensor const&, double flops, bool) { total += flops; });
 
   std::vector<GradientBucket> buckets;
-  Bytes open;
-  auto const close = [&] {
-    if (open.value > 0) buckets.push_back({open, total > 0 ? std::min(1.0, done / total) : 1.0});
-    open = Bytes(0);
+  GradientBucket open;
+  GradientBucket open_experts;
+  open_experts.experts = true;
+  auto const close = [&](GradientBucket& b) {
+    b.ready = total > 0 ? std::min(1.0, done / total) : 1.0;
+    if (b.bytes.value > 0) buckets.push_back(b);
+    b.bytes = Bytes(0);
   };
+  bool const apart = has_expert_groups(job);
   backward_order(job, s, [&](Tensor const& t, double flops, bool layer_ends) {
     done += flops;
-    open += size_of(job.train.gradients) * trained_on_rank(job, t);
-    if (job.train.kind == TrainerKind::fsdp2 ? layer_ends : open >= job.train.bucket) close();
+    GradientBucket& b = apart && t.expert ? open_experts : open;
+    b.bytes += size_of(job.train.gradients) * trained_on_rank(job, t);
+    if (job.train.kind != TrainerKind::fsdp2) {
+      if (b.bytes >= job.train.bucket) close(b);
+    } else if (layer_ends) {
+      close(open_experts);
+      close(open);
+    }
   });
-  close();
+  close(open_experts);
+  close(open);
   // The embedding's gradient comes last and has no product of its own.
   if (!buckets.empty()) buckets.back().ready = 1;
   return buckets;
 }
 
+bool has_expert_groups(Job const& job) {
+  return job.model.moe && expert_data_parallel(job) != data_parallel(job) * job.train.parallel.cp;
+}
+
 double stage_parameters(Job const& job, Stage const& s) {
-  Counts const c =
-      count_stage(job, s, [&](Tensor const& t) { return on_rank(job.model, t, job.train.parallel); });
+  Counts const c = held(job, s);
   return c.dense + c.experts;
 }
+
+double stage_expert_parameters(Job const& job, Stage const& s) { return held(job, s).experts; }
 
 double trained_parameters(Job const& job, Stage const& s) {
   Counts const c = trained(job, s);

@@ -1,5 +1,6 @@
 #include "models/job.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace rollcast {
@@ -23,6 +24,11 @@ Bytes size_of(DType d) {
 bool generates(AlgorithmKind k) { return k == AlgorithmKind::ppo || k == AlgorithmKind::grpo; }
 
 int data_parallel(Job const& job) { return job.cluster.gpus() / job.train.parallel.ranks_per_replica(); }
+
+int expert_data_parallel(Job const& job) {
+  Parallel const& p = job.train.parallel;
+  return std::max(1, job.cluster.gpus() / p.pp / p.expert_block());
+}
 
 int rollout_engines(Job const& job) { return job.cluster.gpus() / job.rollout.parallel.ranks_per_replica(); }
 
@@ -302,6 +308,16 @@ std::string_view name_of(Experience v) {
       return "stream";
   }
   no_such_value("Experience");
+}
+
+std::string_view name_of(ExpertDispatch v) {
+  switch (v) {
+    case ExpertDispatch::all_to_all:
+      return "all_to_all";
+    case ExpertDispatch::deepep:
+      return "deepep";
+  }
+  no_such_value("ExpertDispatch");
 }
 
 std::string_view name_of(QueueRule v) {

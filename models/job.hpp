@@ -89,10 +89,19 @@ struct Parallel {
   int tp = 1;
   int pp = 1;
   int cp = 1;
-  int ep = 1;
+  int ep = 1;   // ranks that share the experts
+  int etp = 0;  // ranks that cut each expert, of trainers; 0: tp
 
-  int ranks_per_replica() const { return tp * pp * cp; }  // ep divides data-parallel ranks
+  int ranks_per_replica() const { return tp * pp * cp; }
+  // The experts of a stage lie on a grid of their own over its ranks: expert_tp() ranks next to each other
+  // cut an expert, ep such groups share the experts, and this block is repeated over the stage.
+  int expert_tp() const { return etp > 0 ? etp : tp; }
+  int expert_block() const { return expert_tp() * ep; }
 };
+
+// How a trainer's tokens reach their experts: one all-to-all with a copy per expert, or DeepEP's kernels with
+// a copy per rank or node.
+enum class ExpertDispatch { all_to_all, deepep };
 
 // What lives on the host between (or during) phases.
 struct Offload {
@@ -139,6 +148,7 @@ struct TrainerOptions {
   bool overlap_parameter_gather = true;
   // Tensor-parallel collectives run in chunks beside the products (Megatron's tp_comm_overlap).
   bool overlap_tensor_parallel = false;
+  ExpertDispatch expert_dispatch = ExpertDispatch::all_to_all;
   // Attention by FlashAttention-2 (Hugging Face's flash_attention_2, torch's own), which does not use the
   // matrix instructions of Hopper; false: by kernels that do, where the card has them (FlashAttention-3,
   // cuDNN).
@@ -330,6 +340,8 @@ struct Job {
 // Data-parallel replicas of the trainer: gpus / (tp x pp x cp). The scenario checks guarantee that it
 // divides.
 int data_parallel(Job const& job);
+// Ranks of a stage that hold the same part of the experts: tp x cp x dp / (etp x ep), at least 1.
+int expert_data_parallel(Job const& job);
 // Rollout engines of the cluster: gpus / (tp x pp).
 int rollout_engines(Job const& job);
 
@@ -353,6 +365,7 @@ std::string_view name_of(Padding v);
 std::string_view name_of(Fp8Scaling v);
 std::string_view name_of(KernelStack v);
 std::string_view name_of(EngineBalance v);
+std::string_view name_of(ExpertDispatch v);
 std::string_view name_of(QueueRule v);
 std::string_view name_of(Experience v);
 

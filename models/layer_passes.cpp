@@ -96,8 +96,8 @@ void add_mlp(Count& count, Architecture const& a, int layer, Cut cut, Stack cons
     return;
   }
   Moe const& m = *a.moe;
-  double const copies = m.experts_per_token;
-  count.inner(activation, copies * m.expert_intermediate / cut.tp);
+  double const copies = m.experts_per_token * cut.expert_share();
+  count.inner(activation, copies * m.expert_intermediate / cut.expert_tp());
   count.inner({{8, 6}, {8, 4}}, copies * a.hidden);
   if (m.shared_intermediate > 0) count.inner(activation, static_cast<double>(m.shared_intermediate) / cut.tp);
 }

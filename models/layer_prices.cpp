@@ -24,15 +24,17 @@ Matmul cut_matmul(Architecture const& a, Tensor const& t, Cut cut) {
   m.k = static_cast<double>(t.columns);
   double divisor = t.kv ? kv_cut(a, cut.tp) : cut.tp;
   if (t.expert) {
+    divisor = cut.expert_tp();
     double const experts = a.moe->experts;
     bool const whole = cut.whole_experts && cut.ep > 1;
     m.copies = experts / cut.ep;
     m.hit = a.moe->experts_per_token / experts;
-    m.rows_per_token = static_cast<double>(a.moe->experts_per_token) / (whole ? cut.tp : 1);
+    m.rows_per_token = a.moe->experts_per_token * (whole ? 1.0 / cut.tp : cut.expert_share());
     m.expert = true;
-    m.arrivals = whole ? std::max(1.0, static_cast<double>(cut.ep) / cut.tp) : cut.ep;
+    m.arrivals = whole ? std::max(1.0, static_cast<double>(cut.ep) / cut.tp) : cut.ep * cut.expert_share();
     if (whole) divisor = 1;
   }
+  m.whole = t.split == Split::replicated;
   if (t.split == Split::rows || t.split == Split::vocab) m.n /= divisor;
   if (t.split == Split::columns) m.k /= divisor;
   return m;
@@ -60,22 +62,14 @@ Pass activation_pass(Architecture const& a, double width, double rows) {
   return {a.gated_mlp ? PassKind::activation : PassKind::rope, width, rows};
 }
 
-// Roofline of the experts that one of `ranks` ranks holds, in bf16; each rank has `tokens` of its own, spread
-// evenly over all experts.
-Seconds held_experts(Gpu const& gpu, MoeShape const& s, int ranks, double tokens) {
-  double const matrix = s.hidden * s.intermediate / s.tp;
-  double const missed = portable_exp(tokens * ranks * portable_log(1 - s.top_k / s.experts));
-  Flops const work(6 * tokens * s.top_k * matrix);
-  return max(work / gpu.bf16,
-             bytes(3 * matrix * kElement * s.experts / ranks * (1 - missed)) / gpu.memory_bandwidth);
-}
-
 PassTable const* measured_passes(Profile const& p) {
   if (!p.kernels || p.kernels->tables().passes.empty()) return nullptr;
   return &p.kernels->tables().passes.front();
 }
 
 }  // namespace
+
+Cut trainer_cut(Parallel const& p) { return {p.tp, p.ep, /*whole_experts=*/false, p.etp}; }
 
 int kv_cut(Architecture const& a, int tp) { return std::min(tp, std::max(1, a.kv_heads)); }
 
@@ -138,13 +132,13 @@ LayerShape layer_shape(Architecture const& a, int layer, Cut cut) {
   if (s.moe) {
     Moe const& m = *a.moe;
     bool const whole = cut.whole_experts && cut.ep > 1;
-    double const rows = static_cast<double>(m.experts_per_token) / (whole ? cut.tp : 1);
-    double const width = static_cast<double>(m.expert_intermediate) / (whole ? 1 : cut.tp);
+    double const rows = m.experts_per_token * (whole ? 1.0 / cut.tp : cut.expert_share());
+    double const width = static_cast<double>(m.expert_intermediate) / (whole ? 1 : cut.expert_tp());
     s.experts = MoeShape{h,
                          static_cast<double>(m.expert_intermediate),
                          static_cast<double>(m.experts),
                          static_cast<double>(m.experts_per_token),
-                         whole ? 1.0 : cut.tp,
+                         whole ? 1.0 : cut.expert_tp(),
                          whole ? static_cast<double>(cut.ep) : 1.0};
     if (!whole) s.expert_ranks = cut.ep;
     // Tokens are copied to their experts' order and back.
@@ -242,14 +236,12 @@ Seconds experts_time(Profile const& p, LayerProducts const& products, double tok
   if (!products.experts || tokens <= 0) return Seconds(0);
   MoeShape const& s = products.expert_shape;
   GemmKind const kind = gemm_kind_of(dtype);
-  bool const sent = products.expert_ranks > 1;  // of a trainer: only what arrives is worked on
-  double const routed = sent ? tokens : tokens * products.arrivals;
-  Seconds burst = products.experts->at(routed) * (dtype == DType::fp32 ? 2 : 1);
-  if (sent)
-    burst *= held_experts(p.gpu, s, products.expert_ranks, tokens) / held_experts(p.gpu, s, 1, tokens);
+  double const routed = tokens * products.arrivals;
+  Seconds const all = products.experts->at(routed) * (dtype == DType::fp32 ? 2 : 1);
   Flops const work(6 * routed * s.top_k / s.ep * s.hidden * s.intermediate / s.tp);
   Seconds const compute = work / matrix_peak(p.gpu, kind);
-  return sustained_time(burst, std::min(1.0, compute / moe_roofline(p.gpu, kind, s, routed)), clock);
+  double const busy = std::min(1.0, compute / moe_roofline(p.gpu, kind, s, routed));
+  return sustained_time(all / products.expert_ranks, busy, clock);
 }
 
 Seconds products_time(Profile const& p, LayerProducts const& products, double tokens, DType dtype,

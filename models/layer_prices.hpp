@@ -16,10 +16,18 @@ namespace rollcast {
 struct Cut {
   int tp = 1;
   int ep = 1;
-  // Experts under ep: false (trainers): each rank holds experts / ep of them, each cut by tp. true (rollout
+  // Experts under ep: false (trainers): each rank holds experts / ep of them, each cut by etp. true (rollout
   // engines): ep > 1 gives each rank whole experts, tp no longer cuts them.
   bool whole_experts = false;
+  int etp = 0;  // trainers: ranks that cut each expert; 0: tp
+
+  int expert_tp() const { return etp > 0 ? etp : tp; }
+  // Tokens that etp ranks work on together over those of tp ranks: under sequence parallelism a rank brings
+  // 1 / tp of its replica's tokens to the experts.
+  double expert_share() const { return static_cast<double>(expert_tp()) / tp; }
 };
+// As a trainer of this layout cuts its layers.
+Cut trainer_cut(Parallel const& p);
 
 // y[m, n] = x[m, k] W[n, k]^T on one rank, m = tokens x rows_per_token. Experts are one grouped product: the
 // rank holds `copies` matrices, of which a batch reads copies x (1 - (1 - hit)^(tokens x arrivals)).
@@ -32,6 +40,7 @@ struct Matmul {
   double hit = 1;       // chance that one token is routed to a given expert
   double arrivals = 1;  // tokens that may be routed here, per token of this rank
   bool expert = false;
+  bool whole = false;  // on every tensor-parallel rank
 };
 
 // Expected matrices of `m` that a batch reads: copies for a dense product.
@@ -102,8 +111,8 @@ Seconds products_time(Profile const& p, LayerProducts const& products, double to
 // Of measured experts alone, else zero; slowed as gemm_time is, fp32 twice bf16.
 // Engines (whole_experts): the table at the cut, for the tokens of all ranks that share the experts: their
 // kernel runs over all of them and skips what is not here. Trainers: the tokens were sent to their experts
-// first, so it is the table without ep for this rank's own tokens, times the ratio of the rooflines (FLOPs of
-// the arrivals, the weights of the held experts that they reach) with and without ep.
+// first. ep ranks together have all experts and all tokens, each its part of either, with as many rows at an
+// expert as if one rank had everything: the table without ep for the tokens of all of them, over ep.
 Seconds experts_time(Profile const& p, LayerProducts const& products, double tokens, DType dtype,
                      double clock);
 

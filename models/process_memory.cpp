@@ -1,5 +1,7 @@
 #include "models/process_memory.hpp"
 
+#include "models/gradient_buckets.hpp"
+
 namespace rollcast {
 namespace {
 
@@ -57,6 +59,10 @@ Bytes trainer_communicators(Job const& job, ProcessMemory const& m) {
   add(world);
   for (int ranks : {p.tp, p.pp, p.cp, p.ep, data_parallel(job) * p.cp}) {
     if (ranks < world) add(ranks);
+  }
+  if (has_expert_groups(job)) {
+    if (p.expert_tp() != p.tp) add(p.expert_tp());
+    add(expert_data_parallel(job));
   }
   return sum;
 }

@@ -33,7 +33,8 @@ ProcessMemory const& process_memory();
 std::vector<std::pair<std::string, CitedBytes>> cited_bytes(ProcessMemory const& m);
 
 // NCCL buffers of a trainer's rank: one communicator per group of more than one rank among the world, tp, pp,
-// cp, ep and the data-parallel group, a group that equals the world counted once.
+// cp, ep and the data-parallel group, and where the experts are cut or repeated otherwise than the rest, etp
+// and their data-parallel group; a group that equals the world counted once.
 Bytes trainer_communicators(Job const& job, ProcessMemory const& m);
 
 }  // namespace rollcast

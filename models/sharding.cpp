@@ -14,14 +14,18 @@ std::int64_t cut_rows(Tensor const& t, Architecture const& a, int tp) {
   return t.rows / a.kv_heads * divide_up(a.kv_heads, tp);
 }
 
+// Ranks that cut the matrix.
+int cut_of(Tensor const& t, Parallel const& p) { return t.expert ? p.expert_tp() : p.tp; }
+
 std::int64_t local_copies(Tensor const& t, int ep) { return t.expert ? divide_up(t.copies, ep) : t.copies; }
 
 // The pair follows its layer: the factor on the cut side is cut, the other one whole.
 std::int64_t adapter_shard(Adapter const& adapter, Tensor const& t, Architecture const& a,
                            Parallel const& p) {
   if (!is_target(adapter, t)) return 0;
-  std::int64_t const rows = t.split == Split::rows ? cut_rows(t, a, p.tp) : t.rows;
-  std::int64_t const columns = t.split == Split::columns ? divide_up(t.columns, p.tp) : t.columns;
+  int const cut = cut_of(t, p);
+  std::int64_t const rows = t.split == Split::rows ? cut_rows(t, a, cut) : t.rows;
+  std::int64_t const columns = t.split == Split::columns ? divide_up(t.columns, cut) : t.columns;
   return adapter.rank * (rows + columns) * local_copies(t, p.ep);
 }
 
@@ -33,15 +37,16 @@ bool is_head(Tensor const& t) { return t.name.starts_with("lm_head"); }
 
 std::int64_t shard_count(Tensor const& t, Architecture const& a, Parallel const& p) {
   std::int64_t const copies = local_copies(t, p.ep);
+  int const cut = cut_of(t, p);
   switch (t.split) {
     case Split::replicated:
       return t.rows * t.columns * copies;
     case Split::rows:
-      return cut_rows(t, a, p.tp) * t.columns * copies;
+      return cut_rows(t, a, cut) * t.columns * copies;
     case Split::columns:
-      return t.rows * divide_up(t.columns, p.tp) * copies;
+      return t.rows * divide_up(t.columns, cut) * copies;
     case Split::vocab:
-      return divide_up(t.rows, p.tp) * t.columns * copies;
+      return divide_up(t.rows, cut) * t.columns * copies;
   }
   return 0;
 }
@@ -106,6 +111,6 @@ RankParameters rank_parameters(Architecture const& a, Stage const& s, Head head,
 
 int shard_ranks(Job const& job) { return data_parallel(job) * job.train.parallel.cp; }
 
-int expert_shard_ranks(Job const& job) { return std::max(1, shard_ranks(job) / job.train.parallel.ep); }
+int expert_shard_ranks(Job const& job) { return expert_data_parallel(job); }
 
 }  // namespace rollcast

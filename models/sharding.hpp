@@ -16,7 +16,7 @@ namespace rollcast {
 enum class Head { vocabulary, scalar };
 
 // Elements of a tensor on one rank: the cut side divided by tp, rounded up; k and v by whole heads, at least
-// one per rank; experts divided by ep and their matrices by tp; replicated tensors whole.
+// one per rank; experts divided by ep and their matrices by etp; replicated tensors whole.
 std::int64_t shard_count(Tensor const& t, Architecture const& a, Parallel const& p);
 
 // Tensors of one pipeline stage. The first stage holds embedding and positions, the last final norm and head.
@@ -25,7 +25,7 @@ std::int64_t shard_count(Tensor const& t, Architecture const& a, Parallel const&
 std::vector<Tensor> layer_tensors(Architecture const& a, Stage const& s);
 std::vector<Tensor> outer_tensors(Architecture const& a, Stage const& s, Head head);
 
-// Parameters on one rank of a stage. Experts apart: their data-parallel group is ep times smaller.
+// Parameters on one rank of a stage. Experts apart: they have a data-parallel group of their own.
 struct RankParameters {
   double dense = 0;
   double experts = 0;
@@ -45,7 +45,7 @@ RankParameters rank_parameters(Architecture const& a, Stage const& s, Head head,
                                std::optional<Adapter> const& adapter);
 
 // Ranks over which ZeRO cuts dense and expert parameters: all that share them, context-parallel ranks
-// included (Megatron's and FSDP's shard group).
+// included (Megatron's and FSDP's shard group): cp x dp, and tp x cp x dp / (etp x ep) of the experts.
 int shard_ranks(Job const& job);
 int expert_shard_ranks(Job const& job);
 

@@ -89,9 +89,12 @@ StageWork work_of(Profile const& p, CollectivePrices& collectives, Job const& jo
   Parallel const& parallel = job.train.parallel;
   StageWork work;
   for (LayerKind const& kind : layer_kinds(job.model, s.first_layer, s.layers)) {
-    Cut const cut{parallel.tp, parallel.ep, /*whole_experts=*/false};
+    Cut const cut = trainer_cut(parallel);
     StageWork::Layers layers;
     layers.shape = layer_shape(job.model, kind.example, cut);
+    if (job.train.sequence_parallel) {
+      for (Matmul& m : layers.shape.matmuls) m.rows_per_token /= m.whole ? parallel.tp : 1;
+    }
     layers.passes = layer_passes(job.model, kind.example, cut, job.train.kernels, job.train.kind,
                                  job.algorithm.adapter.has_value(), job.train.merged_qkv);
     layers.forward_operations = layers.passes.forward.operations;
@@ -122,7 +125,8 @@ class StagePricer {
     useful_ = m.tokens > 0 ? static_cast<double>(m.useful_tokens) / static_cast<double>(m.tokens) : 0;
     tp_ = placed_group(job.cluster, parallel_.tp, 1);
     cp_ = placed_group(job.cluster, parallel_.cp, parallel_.tp);
-    ep_ = placed_group(job.cluster, parallel_.ep, parallel_.tp * parallel_.cp);
+    etp_ = placed_group(job.cluster, parallel_.expert_tp(), 1);
+    ep_ = placed_group(job.cluster, parallel_.ep, parallel_.expert_tp());
   }
 
   void add_layers(StageWork::Layers& layers) {
@@ -152,8 +156,8 @@ class StagePricer {
         max(backward.compute, host_time(layers.backward_operations, layers.hooks.backward_operations));
 
     Seconds const blocks = tensor_parallel_blocks(shape);
-    forward.communication = blocks + expert_parallel(shape) + context_exchange(shape, 1, attention);
-    backward.communication = blocks + expert_parallel(shape) + context_exchange(shape, 2, attention_backward);
+    forward.communication = blocks + context_exchange(shape, 1, attention);
+    backward.communication = blocks + context_exchange(shape, 2, attention_backward);
     if (job_.train.recompute == Recompute::full) {
       backward.compute += forward.compute;
       backward.communication += forward.communication;
@@ -170,7 +174,7 @@ class StagePricer {
     Seconds const look_up = stream_time(p_, bytes(2 * job_.model.hidden * kElement * tokens_));
     forward_.compute += look_up;
     backward_.compute += 2 * look_up;
-    forward_.communication += tensor_parallel(1);
+    forward_.communication += tensor_parallel(job_.model.hidden);
   }
 
   void add_head(StageWork& work) {
@@ -191,7 +195,7 @@ class StagePricer {
     backward_.compute += eager_host() * loss.backward;
     forward_.communication +=
         collectives_.at(CollectiveKind::all_reduce, tp_, bytes(4 * tokens_)).total() * kVocabularyReductions;
-    backward_.communication += tensor_parallel(1);
+    backward_.communication += tensor_parallel(job_.model.hidden);
   }
 
   StageTimes times() const {
@@ -366,31 +370,62 @@ class StagePricer {
     backward.flops += 2 * flops;
   }
 
-  // Attention's and the MLP's. With sequence parallelism a mixture gathers and scatters the routed copies of
-  // the tokens, since each expert is cut over the tensor-parallel ranks.
+  // Attention's and the MLP's. Where each rank has tokens of its own, of a mixture's only its shared experts
+  // are the replica's business.
   Seconds tensor_parallel_blocks(LayerShape const& shape) const {
-    if (job_.model.parallel_block) return tensor_parallel(1);
-    if (!shape.moe || !job_.train.sequence_parallel) return tensor_parallel(2);
-    return tensor_parallel(1) + tensor_parallel(1, job_.model.moe->experts_per_token);
+    if (job_.model.parallel_block) return tensor_parallel(job_.model.hidden);
+    Seconds const attention = tensor_parallel(attention_width(shape));
+    Seconds const mlp = tensor_parallel(job_.model.hidden);
+    if (!shape.moe) return attention + mlp;
+    bool const own_tokens = job_.train.sequence_parallel || parallel_.tp == 1;
+    if (!own_tokens) return attention + mlp + all_to_alls(tokens_);
+    return attention + (job_.model.moe->shared_intermediate > 0 ? mlp : Seconds(0)) + routed_tokens();
   }
 
-  // copies: of each token in the buffer.
-  Seconds tensor_parallel(int all_reduces, double copies = 1) const {
+  // What is gathered of each token before attention's tensor-parallel part: with a latent, that.
+  double attention_width(LayerShape const& shape) const {
+    if (!job_.model.mla || shape.recurrence_per_token.value > 0) return job_.model.hidden;
+    Mla const& m = *job_.model.mla;
+    return (m.q_lora_rank > 0 ? m.q_lora_rank : job_.model.hidden) + m.kv_lora_rank + m.qk_rope_head_dim;
+  }
+
+  // One all-reduce of the hidden states, or a gather of so many numbers of each token and a scatter.
+  Seconds tensor_parallel(double gathered) const {
     if (parallel_.tp == 1) return Seconds(0);
     // In as many chunks as ranks, each beside the product of the one before.
     double const exposed = job_.train.overlap_tensor_parallel ? 1.0 / parallel_.tp : 1;
-    Bytes const buffer = bytes(tokens_ * copies * job_.model.hidden * kElement);
-    auto const price = [&](CollectiveKind kind) { return collectives_.at(kind, tp_, buffer).total(); };
-    if (!job_.train.sequence_parallel) return price(CollectiveKind::all_reduce) * all_reduces;
-    return (price(CollectiveKind::reduce_scatter) + price(CollectiveKind::all_gather)) *
-           (all_reduces * exposed);
+    auto const price = [&](CollectiveKind kind, double width) {
+      return collectives_.at(kind, tp_, bytes(tokens_ * width * kElement)).total();
+    };
+    double const hidden = job_.model.hidden;
+    if (!job_.train.sequence_parallel) return price(CollectiveKind::all_reduce, hidden);
+    return (price(CollectiveKind::reduce_scatter, hidden) + price(CollectiveKind::all_gather, gathered)) *
+           exposed;
   }
 
-  Seconds expert_parallel(LayerShape const& shape) const {
-    if (!shape.moe || parallel_.ep == 1) return Seconds(0);
-    Bytes const buffer =
-        bytes(tokens_ / stream_cut() * job_.model.moe->experts_per_token * job_.model.hidden * kElement);
-    return 2 * collectives_.at(CollectiveKind::all_to_all, ep_, buffer).total();
+  // To their experts and back.
+  Seconds routed_tokens() const {
+    double const own = tokens_ / stream_cut();
+    double const hidden = job_.model.hidden;
+    double const copies = job_.model.moe->experts_per_token;
+    if (job_.train.expert_dispatch == ExpertDispatch::deepep) {
+      Group const block = placed_group(job_.cluster, parallel_.expert_block(), 1);
+      auto const price = [&](ExchangeDirection d) {
+        return collectives_
+            .expert_exchange({ExchangeMode::normal, d, block, own, hidden, copies * parallel_.expert_tp(),
+                              /*fp8=*/false})
+            .total();
+      };
+      return price(ExchangeDirection::dispatch) + price(ExchangeDirection::combine);
+    }
+    Bytes const gathered = bytes(own * copies * hidden * kElement * parallel_.expert_tp());
+    return all_to_alls(own) + collectives_.at(CollectiveKind::all_gather, etp_, gathered).total() +
+           collectives_.at(CollectiveKind::reduce_scatter, etp_, gathered).total();
+  }
+
+  Seconds all_to_alls(double own) const {
+    Bytes const sent = bytes(own * job_.model.moe->experts_per_token * job_.model.hidden * kElement);
+    return 2 * collectives_.at(CollectiveKind::all_to_all, ep_, sent).total();
   }
 
   // tensors: 1 forward, 2 backward.
@@ -425,6 +460,7 @@ class StagePricer {
   double useful_ = 0;
   Group tp_;
   Group cp_;
+  Group etp_;
   Group ep_;
   Sums forward_;
   Sums backward_;

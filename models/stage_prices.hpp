@@ -52,14 +52,20 @@ struct StageTimes {
 //             `dequantization` of the memory bandwidth
 //   recompute full: backward also runs the forward, its collectives included; selective: its attention
 // Communication per layer, exposed: tp two all-reduces of tokens x hidden in forward and in backward, as
-// reduce-scatter + all-gather with sequence parallelism (of a mixture's second one the routed copies of the
-// tokens), of which overlap_tensor_parallel leaves the first of tp chunks; ep two all-to-alls each way of the
-// tokens' hidden states, one per routed expert; cp as a ring: the K and V of the other cp - 1 ranks (twice in
-// backward: with their gradients), hidden behind attention as far as that lasts; by Ulysses: four all-to-alls
-// each way, of queries, keys, values and output, keys and values repeated up to cp heads; fully sharded
-// trainers: what models/shard_exchange.hpp leaves. Ends: the embedding is a pass; lm_head is a product over
-// vocab / tp; the loss reads and writes its logits (models/logit_passes.hpp) and runs its small kernels with
-// the GPU waiting; with tp three all-reduces of 4 B per token.
+// reduce-scatter + all-gather with sequence parallelism (of latent attention the gather is that of the
+// latents: matrices that every rank has whole work on its own tokens alone, Megatron
+// core/transformer/multi_latent_attention.py and moe/router.py), of which overlap_tensor_parallel leaves the
+// first of tp chunks; a mixture's second one is that of its shared experts, if it has any. Its routed tokens,
+// t x top_k x hidden with t the tokens that a rank has of its own (tokens / tp under sequence parallelism):
+// ep an all-to-all to the experts and one back over ep ranks that lie etp apart, then etp an all-gather and a
+// reduce-scatter of etp x t x top_k x hidden; with DeepEP a dispatch and a combine over etp x ep ranks
+// instead (models/expert_exchange.hpp; a token goes to etp ranks for each of its experts: Megatron
+// core/transformer/moe/token_dispatcher.py, MoEFlexTokenDispatcher). cp as a ring: the K and V of the other
+// cp - 1 ranks (twice in backward: with their gradients), hidden behind attention as far as that lasts; by
+// Ulysses: four all-to-alls each way, of queries, keys, values and output, keys and values repeated up to cp
+// heads; fully sharded trainers: what models/shard_exchange.hpp leaves. Ends: the embedding is a pass;
+// lm_head is a product over vocab / tp; the loss reads and writes its logits (models/logit_passes.hpp) and
+// runs its small kernels with the GPU waiting; with tp three all-reduces of 4 B per token.
 StageTimes stage_times(Profile const& p, Job const& job, Stage const& s, MicroBatch const& m);
 
 // Forward that ends in log-probabilities of the responses (log-softmax over the vocabulary on the last

@@ -57,18 +57,17 @@ Seconds gather_time(CollectivePrices& collectives, Job const& job, Bytes weights
   if (parallel.pp > 1) {
     // Pipeline stages are the outermost dimension of the rank order: data-parallel ranks lie between them.
     Group const stages = placed_group(job.cluster, parallel.pp, job.cluster.gpus() / parallel.pp);
-    Bytes const part = dense / parallel.tp + experts / parallel.ep;
+    Bytes const part = dense / parallel.tp + experts / parallel.expert_block();
     gather += collectives.at(CollectiveKind::broadcast, stages, part).total();
   }
-  if (parallel.tp > 1) {
-    Group const shards = placed_group(job.cluster, parallel.tp, 1);
-    gather += collectives.at(CollectiveKind::all_gather, shards, parallel.ep > 1 ? dense : weights).total();
-  }
-  if (parallel.ep > 1) {
-    Group const owners = placed_group(job.cluster, parallel.ep, parallel.tp * parallel.cp);
-    gather += collectives.at(CollectiveKind::all_gather, owners, experts).total();
-  }
-  return gather;
+  auto const all_gather = [&](int ranks, int stride, Bytes whole) {
+    if (ranks == 1 || whole.value <= 0) return Seconds(0);
+    return collectives.at(CollectiveKind::all_gather, placed_group(job.cluster, ranks, stride), whole)
+        .total();
+  };
+  return gather + all_gather(parallel.tp, 1, dense) +
+         all_gather(parallel.expert_tp(), 1, experts / parallel.ep) +
+         all_gather(parallel.ep, parallel.expert_tp(), experts);
 }
 
 }  // namespace

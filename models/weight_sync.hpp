@@ -8,8 +8,8 @@
 // copies its own part out (Megatron Bridge, models/conversion/param_mapping.py: broadcast_from_pp_rank,
 // gather_from_tp_ranks and gather_from_ep_ranks of one tensor after another). One tensor is under way at a
 // time, so every byte crosses the link of every stage. With D dense and E expert bytes:
-//   gather = (D / tp + E / ep) / broadcast bandwidth [pp > 1] + (1 - 1/tp) D / gather bandwidth
-//            + (1 - 1/ep) E / gather bandwidth
+//   gather = (D / tp + E / (etp x ep)) / broadcast bandwidth [pp > 1] + (1 - 1/tp) D / gather bandwidth
+//            + ((1 - 1/etp) / ep + 1 - 1/ep) E / gather bandwidth
 //   time   = gather + 2 x weight bytes / HBM + tensors x per-tensor cost
 // FSDP and ZeRO-3 gather every tensor from all shards instead. Broadcast and gather run over NVLink when
 // their ranks lie in one node, over the NICs otherwise.

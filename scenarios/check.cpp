@@ -213,22 +213,53 @@ class Checker {
   }
 
   void check_experts() {
-    int const ep = job_.train.parallel.ep;
-    if (ep == 1) return;
+    Parallel const& p = job_.train.parallel;
+    bool const deepep = job_.train.expert_dispatch == ExpertDispatch::deepep;
     if (!job_.model.moe) {
-      add("train.parallel.ep", fmt::format("{} has no experts", job_.model.name), "remove ep");
+      std::string const what = fmt::format("{} has no experts", job_.model.name);
+      if (p.ep > 1) add("train.parallel.ep", what, "remove ep");
+      if (p.ep == 1 && p.etp > 0) add("train.parallel.etp", what, "remove etp");
+      if (deepep) add("train.expert_dispatch", what, "remove the key");
       return;
     }
-    std::int64_t const experts = job_.model.moe->experts;
-    Parallel const& p = job_.train.parallel;
+    if (deepep && p.expert_block() == 1)
+      add("train.expert_dispatch", "every rank holds all experts, no token leaves it",
+          "remove the key, or write ep above 1");
+    check_expert_grid(p);
+    // Megatron core/model_parallel_config.py: "sequence parallelism must be used".
+    bool const apart = p.ep > 1 || p.expert_tp() != p.tp;
+    if (job_.train.kind == TrainerKind::megatron && p.tp > 1 && apart && !job_.train.sequence_parallel)
+      add("train.sequence_parallel",
+          fmt::format("experts spread over the {} tensor-parallel ranks need each rank's own tokens", p.tp),
+          "write sequence_parallel: true");
+  }
+
+  // Experts divide among ep ranks, their width among etp, the ranks of a stage into blocks of etp x ep.
+  void check_expert_grid(Parallel const& p) {
+    Moe const& moe = *job_.model.moe;
     std::int64_t const replica = std::int64_t{p.tp} * p.pp * p.cp;
-    std::int64_t const dp = replica <= gpus_ && gpus_ % replica == 0 ? gpus_ / replica : 0;
-    auto const valid = [&](std::int64_t v) { return experts % v == 0 && (dp == 0 || dp % v == 0); };
-    if (valid(ep)) return;
+    bool const whole = replica <= gpus_ && gpus_ % replica == 0;
+    std::int64_t const stage = whole ? gpus_ / p.pp : 0;
+    std::int64_t const etp = p.expert_tp();
+    auto const cuts_experts = [&](std::int64_t v) {
+      return moe.expert_intermediate % v == 0 && stage % v == 0;
+    };
+    if (p.etp > 0 && !cuts_experts(etp)) {
+      add_with_nearest(
+          "train.parallel.etp",
+          stage % etp != 0
+              ? fmt::format("{} does not divide the {} ranks of a stage", etp, stage)
+              : fmt::format("{} does not divide the experts' width {}", etp, moe.expert_intermediate),
+          "etp", nearest_valid(etp, moe.expert_intermediate, cuts_experts));
+      return;
+    }
+    auto const valid = [&](std::int64_t v) { return moe.experts % v == 0 && stage % (etp * v) == 0; };
+    if (p.ep == 1 || valid(p.ep)) return;
     add_with_nearest("train.parallel.ep",
-                     experts % ep != 0 ? fmt::format("{} does not divide the {} experts", ep, experts)
-                                       : fmt::format("{} does not divide the {} data-parallel ranks", ep, dp),
-                     "ep", nearest_valid(ep, experts, valid));
+                     moe.experts % p.ep != 0
+                         ? fmt::format("{} does not divide the {} experts", p.ep, moe.experts)
+                         : fmt::format("{} x etp {} do not divide the {} ranks of a stage", p.ep, etp, stage),
+                     "ep", nearest_valid(p.ep, moe.experts, valid));
   }
 
   // Longest prompt plus longest response; 0: unbounded.

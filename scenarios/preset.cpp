@@ -74,11 +74,11 @@ PresetMode preset_mode(ScheduleKind schedule, bool pools) {
 }
 
 std::vector<PresetValue> framework_preset(FrameworkKind framework, AlgorithmKind algorithm,
-                                          TrainerKind trainer, PresetMode mode) {
+                                          TrainerKind trainer, PresetMode mode, bool spread_experts) {
   PresetEntry const* e = entry_of(framework);
   if (e == nullptr || std::find(e->algorithms.begin(), e->algorithms.end(), algorithm) == e->algorithms.end())
     return {};
-  return e->table({algorithm, trainer, mode});
+  return e->table({algorithm, trainer, mode, spread_experts});
 }
 
 TrainerKind default_trainer(FrameworkKind framework) {

@@ -23,11 +23,12 @@ enum class PresetMode { colocated, separate, one_step_off, async };
 // The mode of a scenario with this schedule; `pools`: whether the engines have GPUs of their own.
 PresetMode preset_mode(ScheduleKind schedule, bool pools);
 
-// The framework's defaults for that algorithm, trainer and mode. FrameworkKind::none, and an algorithm that
-// the framework does not have: nothing. A trainer or a mode that it does not have: what does not depend on
-// it.
+// The framework's defaults for that algorithm, trainer and mode; spread_experts: with expert parallelism.
+// FrameworkKind::none, and an algorithm that the framework does not have: nothing. A trainer or a mode that
+// it does not have: what does not depend on it.
 std::vector<PresetValue> framework_preset(FrameworkKind framework, AlgorithmKind algorithm,
-                                          TrainerKind trainer, PresetMode mode = PresetMode::colocated);
+                                          TrainerKind trainer, PresetMode mode = PresetMode::colocated,
+                                          bool spread_experts = false);
 
 // The trainer that a framework takes when the scenario names none.
 TrainerKind default_trainer(FrameworkKind framework);

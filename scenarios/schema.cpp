@@ -54,7 +54,7 @@ std::string variant_text(std::vector<PresetValue> const& usual, FrameworkKind k,
   std::string out = fmt::format("\n### {}: {}\n\n| key | value | source |\n|---|---|---|\n", name_of(k),
                                 case_text(a, t, m));
   std::string unset;
-  for (PresetDifference const& d : preset_differences(usual, framework_preset(k, a, t, m))) {
+  for (PresetDifference const& d : preset_differences(usual, framework_preset(k, a, t, m, true))) {
     if (d.source_b.empty()) {
       unset += fmt::format("{}`{}`", unset.empty() ? "" : ", ", d.key);
     } else {
@@ -73,7 +73,7 @@ std::string preset_text(FrameworkKind k) {
   AlgorithmKind const a = algorithms.front();
   TrainerKind const t = trainers.front();
   PresetMode const m = modes.front();
-  auto const usual = framework_preset(k, a, t, m);
+  auto const usual = framework_preset(k, a, t, m, true);
   std::string out = fmt::format(
       "\n## Preset {}\n\nWhat `framework: {}` sets where the file does not: {}. Below it, what other cases "
       "set otherwise.\n\n| key | value | source |\n|---|---|---|\n",

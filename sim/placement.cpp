@@ -73,6 +73,18 @@ std::vector<std::vector<int>> gradient_groups(Job const& job, int stage) {
   return groups;
 }
 
+std::vector<std::vector<int>> expert_gradient_groups(Job const& job, int stage) {
+  int const block = job.train.parallel.expert_block();
+  int const copies = expert_data_parallel(job);
+  std::vector<std::vector<int>> groups(static_cast<std::size_t>(block));
+  for (int place = 0; place < block; ++place) {
+    for (int i = 0; i < copies; ++i) {
+      groups[static_cast<std::size_t>(place)].push_back((stage * copies + i) * block + place);
+    }
+  }
+  return groups;
+}
+
 int nodes_of(Job const& job, std::vector<int> const& ranks) {
   std::set<int> nodes;
   for (int rank : ranks) nodes.insert(rank / job.cluster.node.gpus);

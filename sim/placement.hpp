@@ -40,6 +40,10 @@ Placement place(Job const& job, int first_class = 0);
 // ranks of every replica and context-parallel position, ascending. All of them have the same times.
 std::vector<std::vector<int>> gradient_groups(Job const& job, int stage);
 
+// The groups that reduce the gradients of the experts of one stage: ranks with the same part of them, which
+// lie etp x ep apart (Megatron core/parallel_state.py: the experts' rank generator orders etp, ep, data).
+std::vector<std::vector<int>> expert_gradient_groups(Job const& job, int stage);
+
 // How many nodes a set of ranks touches.
 int nodes_of(Job const& job, std::vector<int> const& ranks);
 

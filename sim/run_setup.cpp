@@ -6,6 +6,7 @@
 
 #include "models/engine_adapter.hpp"
 #include "models/engine_versions.hpp"
+#include "models/gradient_buckets.hpp"
 #include "models/rollout_prices.hpp"
 #include "models/stage_layers.hpp"
 #include "sim/cluster.hpp"
@@ -89,21 +90,31 @@ void add_gradient_groups(RunState& run, PoolState const& pool) {
   Cluster const cluster = build_cluster(pool.job.cluster, pool.profile);
   std::vector<Traffic> traffics;
   int const pp = pool.job.train.parallel.pp;
+  auto const add_traffic = [&](std::string name, std::vector<std::vector<int>> const& groups) {
+    Traffic traffic{std::move(name), {}};
+    for (auto const& ranks : groups) traffic.copies.push_back(ring_crossings(cluster, ranks));
+    traffics.push_back(std::move(traffic));
+  };
   for (Team const* team : trained) {
+    std::string const of = team->role == Role::actor ? "" : fmt::format("{} ", name_of(team->role));
     for (int stage = 0; stage < pp; ++stage) {
-      std::string const of = team->role == Role::actor ? "" : fmt::format("{} ", name_of(team->role));
-      Traffic traffic{fmt::format("{}gradients of stage {}", of, stage), {}};
-      for (auto const& ranks : gradient_groups(team->job, stage))
-        traffic.copies.push_back(ring_crossings(cluster, ranks));
-      traffics.push_back(std::move(traffic));
+      add_traffic(fmt::format("{}gradients of stage {}", of, stage), gradient_groups(team->job, stage));
+      if (has_expert_groups(team->job))
+        add_traffic(fmt::format("{}expert gradients of stage {}", of, stage),
+                    expert_gradient_groups(team->job, stage));
     }
   }
   auto const parts = build_platform(run.engine, cluster, traffics);
   std::size_t next = 0;
+  auto const add_communicator = [&](Team const& team) {
+    CommunicatorSpec spec{traffics[next].name, data_parallel(team.job), parts[next]};
+    ++next;
+    return run.collectives.add_communicator(std::move(spec));
+  };
   for (Team* team : trained) {
-    for (int stage = 0; stage < pp; ++stage, ++next) {
-      team->gradients.push_back(
-          run.collectives.add_communicator({traffics[next].name, data_parallel(team->job), parts[next]}));
+    for (int stage = 0; stage < pp; ++stage) {
+      team->gradients.push_back(add_communicator(*team));
+      if (has_expert_groups(team->job)) team->expert_gradients.push_back(add_communicator(*team));
     }
   }
 }

@@ -48,7 +48,10 @@ struct Team {
   Job job;  // as the role sees it
   PoolState* pool = nullptr;
   std::vector<Stage> stages;
-  std::vector<CommunicatorId> gradients;  // of each stage; members are the replicas. Trained models only
+  // Of each stage; members are the replicas. Trained models only; of the experts where they are reduced over
+  // ranks of their own.
+  std::vector<CommunicatorId> gradients;
+  std::vector<CommunicatorId> expert_gradients = {};
 
   int replicas() const { return static_cast<int>(pool->placement.classes_of_stage.size()); }
 };

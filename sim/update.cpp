@@ -2,6 +2,7 @@
 // replicas.
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "models/prices.hpp"
 #include "sim/replica_run.hpp"
@@ -10,16 +11,22 @@
 namespace rollcast {
 namespace {
 
+// What one group of ranks reduces and gathers: the dense tensors, or the experts.
+struct Reduction {
+  std::vector<CommunicatorId> const& communicators;       // of each pipeline rank
+  std::vector<std::vector<GradientBucket>> buckets = {};  // of each
+  std::vector<std::vector<CollectivePrice>> bucket_prices = {};
+  std::vector<CollectivePrice> gather_prices = {};  // parameters, used with a sharded optimizer
+};
+
 // What all replicas of an update share. Actors run one at a time. Pipeline ranks hold one stage or several.
 struct Update {
   RunState& run;
   Team& team;
   PhaseRecorder recorder;
-  std::vector<std::vector<ReplicaTimes>> steps = {};      // [optimizer step][replica]
-  std::vector<std::vector<GradientBucket>> buckets = {};  // of each pipeline rank
-  std::vector<std::vector<CollectivePrice>> bucket_prices = {};
-  std::vector<CollectivePrice> gather_prices = {};  // of each rank: parameters, used with a sharded optimizer
-  std::vector<Seconds> optimizer = {};              // of each rank
+  std::vector<std::vector<ReplicaTimes>> steps = {};  // [optimizer step][replica]
+  std::vector<Reduction> reductions = {};
+  std::vector<Seconds> optimizer = {};  // of each pipeline rank
   int replicas_left = 0;
   Wake done = {};
 
@@ -28,16 +35,16 @@ struct Update {
   bool sharded() const { return train().distributed_optimizer || train().zero_stage >= 1; }
 };
 
-Group gradient_group(Job const& job, int stage) {
-  auto const ranks = gradient_groups(job, stage).front();
+Group group_of(Job const& job, std::vector<int> const& ranks) {
   return {.ranks = static_cast<int>(ranks.size()), .nodes = nodes_of(job, ranks), .sharing = 1};
 }
 
 // Of all chunks of a pipeline rank, in the order in which they are ready: the first chunk's backward is last.
-std::vector<GradientBucket> buckets_of_rank(Update const& u, std::size_t rank) {
+std::vector<GradientBucket> buckets_of_rank(Update const& u, std::size_t rank, bool experts) {
   std::vector<GradientBucket> all;
   for (std::size_t s = u.team.stages.size() - u.ranks() + rank;; s -= u.ranks()) {
     auto of_stage = gradient_buckets(u.team.job, u.team.stages[s]);
+    std::erase_if(of_stage, [&](GradientBucket const& b) { return b.experts != experts; });
     if (s != rank) {
       for (GradientBucket& b : of_stage) b.ready = 0;
     }
@@ -46,41 +53,63 @@ std::vector<GradientBucket> buckets_of_rank(Update const& u, std::size_t rank) {
   }
 }
 
-void price_collectives(Update& u) {
+Reduction reduction_of(Update const& u, bool experts) {
   Job const& job = u.team.job;
   CollectivePrices& prices = *u.team.pool->prices;
   CollectiveKind const reduce = u.sharded() ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce;
+  Reduction r{experts ? u.team.expert_gradients : u.team.gradients};
   for (std::size_t rank = 0; rank < u.ranks(); ++rank) {
-    Group const group = gradient_group(job, static_cast<int>(rank));
+    int const stage = static_cast<int>(rank);
+    auto const groups = experts ? expert_gradient_groups(job, stage) : gradient_groups(job, stage);
+    Group const group = group_of(job, groups.front());
     std::vector<CollectivePrice> of_bucket;
-    u.buckets.push_back(buckets_of_rank(u, rank));
-    for (GradientBucket const& b : u.buckets.back()) of_bucket.push_back(prices.at(reduce, group, b.bytes));
-    u.bucket_prices.push_back(std::move(of_bucket));
+    r.buckets.push_back(buckets_of_rank(u, rank, experts));
+    for (GradientBucket const& b : r.buckets.back()) of_bucket.push_back(prices.at(reduce, group, b.bytes));
+    r.bucket_prices.push_back(std::move(of_bucket));
     double parameters = 0;
-    Seconds optimizer;
     for (std::size_t s = rank; s < u.team.stages.size(); s += u.ranks()) {
-      parameters += stage_parameters(job, u.team.stages[s]);
-      optimizer += optimizer_time(u.team.pool->profile, job, u.team.stages[s]);
+      double const of_experts = stage_expert_parameters(job, u.team.stages[s]);
+      bool const apart = !u.team.expert_gradients.empty();
+      parameters += experts ? of_experts : stage_parameters(job, u.team.stages[s]) - (apart ? of_experts : 0);
     }
-    u.gather_prices.push_back(
+    r.gather_prices.push_back(
         prices.at(CollectiveKind::all_gather, group, size_of(job.train.weights) * parameters));
+  }
+  return r;
+}
+
+void price_collectives(Update& u) {
+  u.reductions.push_back(reduction_of(u, false));
+  if (!u.team.expert_gradients.empty()) u.reductions.push_back(reduction_of(u, true));
+  for (std::size_t rank = 0; rank < u.ranks(); ++rank) {
+    Seconds optimizer;
+    for (std::size_t s = rank; s < u.team.stages.size(); s += u.ranks())
+      optimizer += optimizer_time(u.team.pool->profile, u.team.job, u.team.stages[s]);
     u.optimizer.push_back(optimizer);
   }
 }
 
-// Posts the gradient buckets of one replica's stage; returns the number of the last operation.
-std::int64_t post_buckets(Update& u, int replica, std::size_t stage, Seconds last_backward_start,
-                          Seconds last_backward_end) {
+// An operation of a communicator.
+struct Posted {
+  CommunicatorId communicator;
+  std::int64_t operation = 0;
+  std::size_t stage = 0;
+};
+
+// Posts the gradient buckets of one replica's stage; returns the last operation, none without buckets.
+std::optional<Posted> post_buckets(Update& u, Reduction const& r, int replica, std::size_t stage,
+                                   Seconds last_backward_start, Seconds last_backward_end) {
   std::vector<Arrival> arrivals;
-  auto const& buckets = u.buckets[stage];
+  auto const& buckets = r.buckets[stage];
   bool const overlap = u.train().overlap_gradient_reduce;
   Seconds const length = last_backward_end - last_backward_start;
   for (std::size_t b = 0; b < buckets.size(); ++b) {
     Seconds const ready = overlap ? last_backward_start + length * buckets[b].ready : last_backward_end;
-    arrivals.push_back({ready, u.bucket_prices[stage][b]});
+    arrivals.push_back({ready, r.bucket_prices[stage][b]});
   }
-  std::int64_t const first = u.run.collectives.post(u.team.gradients[stage], replica, arrivals);
-  return first + static_cast<std::int64_t>(arrivals.size()) - 1;
+  if (arrivals.empty()) return {};
+  std::int64_t const first = u.run.collectives.post(r.communicators[stage], replica, arrivals);
+  return Posted{r.communicators[stage], first + static_cast<std::int64_t>(arrivals.size()) - 1, stage};
 }
 
 struct Reduced {
@@ -90,13 +119,15 @@ struct Reduced {
 };
 
 // Blocks until the gradients of all stages are reduced: the gradient norm needs them all.
-Reduced join_buckets(Update& u, std::vector<std::int64_t> const& last_operation) {
+Reduced join_buckets(Update& u, std::vector<Posted> const& last_operations) {
   Reduced r;
-  for (std::size_t s = 0; s < last_operation.size(); ++s) {
-    u.run.collectives.join(u.team.gradients[s], last_operation[s]);
-    CollectiveRecord const& record = u.run.collectives.record(u.team.gradients[s], last_operation[s]);
-    r.by_stage.push_back(record.end);
-    r.last_arrival.push_back(record.last_arrival);
+  r.by_stage.resize(u.ranks());
+  r.last_arrival.resize(u.ranks());
+  for (Posted const& p : last_operations) {
+    u.run.collectives.join(p.communicator, p.operation);
+    CollectiveRecord const& record = u.run.collectives.record(p.communicator, p.operation);
+    r.by_stage[p.stage] = max(r.by_stage[p.stage], record.end);
+    r.last_arrival[p.stage] = max(r.last_arrival[p.stage], record.last_arrival);
     r.end = max(r.end, record.end);
   }
   return r;
@@ -147,11 +178,14 @@ Seconds optimizer_step(Update& u, int replica, ReplicaTimes const& mine, Seconds
       last_backward[s] = start + op.start;
     }
   }
-  std::vector<std::int64_t> last_operation;
-  for (std::size_t s = 0; s < u.ranks(); ++s) {
-    last_operation.push_back(post_buckets(u, replica, s, last_backward[s], own_end[s]));
+  std::vector<Posted> last_operations;
+  for (Reduction const& r : u.reductions) {
+    for (std::size_t s = 0; s < u.ranks(); ++s) {
+      if (auto const last = post_buckets(u, r, replica, s, last_backward[s], own_end[s]))
+        last_operations.push_back(*last);
+    }
   }
-  Reduced const reduced = join_buckets(u, last_operation);
+  Reduced const reduced = join_buckets(u, last_operations);
   record_reduction(u, replica, own_end, reduced);
 
   Seconds const slowest = *std::max_element(u.optimizer.begin(), u.optimizer.end());
@@ -171,14 +205,15 @@ Seconds optimizer_step(Update& u, int replica, ReplicaTimes const& mine, Seconds
     return updated;
   }
   Seconds gathered = updated;
-  std::vector<std::int64_t> gathers;
-  for (std::size_t s = 0; s < u.ranks(); ++s) {
-    Arrival const arrival{updated, u.gather_prices[s]};
-    gathers.push_back(run.collectives.post(team.gradients[s], replica, {&arrival, 1}));
+  std::vector<Posted> gathers;
+  for (Reduction const& r : u.reductions) {
+    for (std::size_t s = 0; s < u.ranks(); ++s) {
+      Arrival const arrival{updated, r.gather_prices[s]};
+      gathers.push_back(
+          {r.communicators[s], run.collectives.post(r.communicators[s], replica, {&arrival, 1}), s});
+    }
   }
-  for (std::size_t s = 0; s < u.ranks(); ++s) {
-    gathered = max(gathered, run.collectives.join(team.gradients[s], gathers[s]));
-  }
+  for (Posted const& p : gathers) gathered = max(gathered, run.collectives.join(p.communicator, p.operation));
   Seconds const hidden = is_last || mine.times.empty() || !train.overlap_parameter_gather
                              ? Seconds(0)
                              : mine.times.front().front().forward;

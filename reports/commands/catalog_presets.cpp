@@ -72,7 +72,9 @@ struct Choice {
   TrainerKind trainer = TrainerKind::megatron;
   PresetMode mode = PresetMode::colocated;
 
-  std::vector<PresetValue> table() const { return framework_preset(framework, algorithm, trainer, mode); }
+  std::vector<PresetValue> table() const {
+    return framework_preset(framework, algorithm, trainer, mode, true);
+  }
   std::string text() const {
     return fmt::format("{} ({}, {}, {})", name_of(framework), name_of(algorithm), name_of(trainer),
                        name_of(mode));

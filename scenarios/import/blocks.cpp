@@ -6,7 +6,6 @@
 #include <array>
 #include <filesystem>
 #include <initializer_list>
-#include <numeric>
 #include <optional>
 
 #include "models/catalog/catalog.hpp"
@@ -217,17 +216,17 @@ void set_pools(Configuration& c, std::vector<Machines> const& pools) {
   }
 }
 
-void set_expert_parallel(Configuration& c, std::int64_t ep, std::int64_t gpus,
-                         std::int64_t ranks_per_replica) {
-  std::int64_t const replicas =
-      std::max<std::int64_t>(1, gpus / std::max<std::int64_t>(1, ranks_per_replica));
-  std::int64_t const shared = std::gcd(ep, replicas);
-  if (shared != ep) {
-    c.assume(fmt::format("train.parallel.ep: {} in place of {}", shared, ep),
-             fmt::format("experts are cut over the {} data-parallel ranks, and not over tensor-parallel ones",
-                         replicas));
-  }
-  if (shared > 1) c.draft.set("train.parallel.ep", shared);
+void set_expert_parallel(Configuration& c, std::string const& prefix, std::string const& transformer,
+                         std::int64_t etp) {
+  std::int64_t const ep = c.whole(prefix + "expert_model_parallel_size").value_or(1);
+  etp = c.whole(prefix + "expert_tensor_parallel_size").value_or(etp);
+  bool const flex = c.text(transformer + "moe_token_dispatcher_type") == "flex";
+  bool const deepep = c.on(transformer + "moe_enable_deepep") ||
+                      c.text(transformer + "moe_flex_dispatcher_backend") == "deepep";
+  if (ep <= 1) return;
+  c.draft.set("train.parallel.ep", ep);
+  c.draft.set("train.parallel.etp", etp);
+  if (flex && deepep) c.draft.set_text("train.expert_dispatch", "deepep");
 }
 
 namespace {

@@ -46,11 +46,11 @@ void set_cluster(Configuration& c, Machines const& m);
 // their own with fewer GPUs (assumed).
 void set_pools(Configuration& c, std::vector<Machines> const& pools);
 
-// train.parallel.ep. Experts are cut over data-parallel ranks; Megatron can also cut them over
-// tensor-parallel ones (expert-tensor-parallel-size 1), which then counts as far as it is shared with `gpus`
-// / (tp x pp x cp) (assumed).
-void set_expert_parallel(Configuration& c, std::int64_t ep, std::int64_t gpus,
-                         std::int64_t ranks_per_replica);
+// train.parallel.ep, etp and train.expert_dispatch of a Megatron trainer, from its options below `prefix`
+// (expert_model_parallel_size, expert_tensor_parallel_size, moe_token_dispatcher_type, moe_enable_deepep,
+// moe_flex_dispatcher_backend, the last three below `transformer`); etp: where it is not given.
+void set_expert_parallel(Configuration& c, std::string const& prefix, std::string const& transformer,
+                         std::int64_t etp);
 
 // 0: not known. Means are assumed where the options do not give them.
 struct LengthLimits {

@@ -12,14 +12,12 @@ namespace {
 
 bool megatron(Configuration& c) { return c.flag("policy.megatron_cfg.enabled").value_or(false); }
 
-// GPUs that train.
-std::int64_t write_machines(Configuration& c, bool generates) {
+void write_machines(Configuration& c, bool generates) {
   Machines const all{"train", c.whole_or("cluster.num_nodes", 1), c.whole_or("cluster.gpus_per_node", 1)};
   std::string const g = "policy.generation.colocated.";
   if (!generates || c.flag(g + "enabled").value_or(true)) {
     c.use({g + "resources.num_nodes", g + "resources.gpus_per_node"});
-    set_cluster(c, all);
-    return all.gpus();
+    return set_cluster(c, all);
   }
   auto const nodes = c.whole(g + "resources.num_nodes");
   auto const gpus = c.whole(g + "resources.gpus_per_node");
@@ -27,21 +25,17 @@ std::int64_t write_machines(Configuration& c, bool generates) {
   c.draft.set_text("rollout.pool", "rollout");
   if (all.nodes > 1) {
     if (!nodes || *nodes >= all.nodes) {
-      c.problem(g + "resources.num_nodes", "the engines' nodes must be some of the cluster's",
-                fmt::format("write 1 to {}", all.nodes - 1));
-      return all.gpus();
+      return c.problem(g + "resources.num_nodes", "the engines' nodes must be some of the cluster's",
+                       fmt::format("write 1 to {}", all.nodes - 1));
     }
     Machines const train{"train", all.nodes - *nodes, all.gpus_per_node};
-    set_pools(c, {train, {"rollout", *nodes, all.gpus_per_node}});
-    return train.gpus();
+    return set_pools(c, {train, {"rollout", *nodes, all.gpus_per_node}});
   }
   if (!gpus || *gpus >= all.gpus_per_node) {
-    c.problem(g + "resources.gpus_per_node", "the engines' GPUs must be some of the node's",
-              fmt::format("write 1 to {}", all.gpus_per_node - 1));
-    return all.gpus();
+    return c.problem(g + "resources.gpus_per_node", "the engines' GPUs must be some of the node's",
+                     fmt::format("write 1 to {}", all.gpus_per_node - 1));
   }
   set_pools(c, {{"train", 1, all.gpus_per_node - *gpus}, {"rollout", 1, *gpus}});
-  return all.gpus_per_node - *gpus;
 }
 
 void write_grpo(Configuration& c) {
@@ -81,7 +75,7 @@ void write_schedule(Configuration& c) {
   c.draft.set_flag("schedule.async.partial_rollout", in_flight);
 }
 
-void write_megatron(Configuration& c, std::int64_t gpus) {
+void write_megatron(Configuration& c) {
   std::string const m = "policy.megatron_cfg.";
   std::int64_t const tp = c.whole(m + "tensor_model_parallel_size").value_or(1);
   std::int64_t const pp = c.whole(m + "pipeline_model_parallel_size").value_or(1);
@@ -89,9 +83,7 @@ void write_megatron(Configuration& c, std::int64_t gpus) {
   c.draft.set("train.parallel.tp", tp);
   if (pp > 1) c.draft.set("train.parallel.pp", pp);
   if (cp > 1) c.draft.set("train.parallel.cp", cp);
-  if (auto const ep = c.whole(m + "expert_model_parallel_size"))
-    set_expert_parallel(c, *ep, gpus, product({tp, pp, cp}));
-  c.use({m + "expert_tensor_parallel_size"});
+  set_expert_parallel(c, m, m, 1);
   if (auto const v = c.whole(m + "num_layers_in_first_pipeline_stage"))
     c.draft.set("train.first_stage_layers", *v);
   if (auto const v = c.whole(m + "num_layers_in_last_pipeline_stage"))
@@ -211,14 +203,14 @@ void import_nemo_rl(Configuration& c) {
     c.draft.set_text("algorithm.kind", dpo ? "dpo" : "sft");
     c.draft.set("algorithm.train_batch", c.whole_or("policy.train_global_batch_size", 128));
   }
-  std::int64_t const gpus = write_machines(c, grpo);
+  write_machines(c, grpo);
   bool const by_megatron = megatron(c);
   c.use({"policy.dtensor_cfg.enabled"});
   c.draft.set_text("train.trainer", by_megatron ? "megatron" : "fsdp2");
   std::int64_t const longest = c.whole_or("policy.max_total_sequence_length", 512);
   write_batches(c, grpo, longest);
   if (by_megatron) {
-    write_megatron(c, gpus);
+    write_megatron(c);
     c.use_below("policy.dtensor_cfg");
   } else {
     write_dtensor(c);

@@ -88,16 +88,14 @@ void write_machines(Configuration& c) {
   c.draft.set_text("rollout.pool", "rollout");
 }
 
-void write_layout(Configuration& c, std::int64_t gpus) {
+void write_layout(Configuration& c) {
   std::int64_t const tp = c.whole("tensor_model_parallel_size").value_or(1);
   std::int64_t const pp = c.whole("pipeline_model_parallel_size").value_or(1);
   std::int64_t const cp = c.whole("context_parallel_size").value_or(1);
   c.draft.set("train.parallel.tp", tp);
   if (pp > 1) c.draft.set("train.parallel.pp", pp);
   if (cp > 1) c.draft.set("train.parallel.cp", cp);
-  if (auto const ep = c.whole("expert_model_parallel_size"))
-    set_expert_parallel(c, *ep, gpus, product({tp, pp, cp}));
-  c.use({"expert_tensor_parallel_size"});
+  if (c.text("train_backend") != "fsdp") set_expert_parallel(c, "", "", tp);
   if (auto const layers = c.whole("num_layers_per_virtual_pipeline_stage"))
     c.assume(fmt::format("train.virtual_stages: 1 in place of stages of {} layers", *layers),
              "write train.virtual_stages by hand");
@@ -112,8 +110,7 @@ void write_layout(Configuration& c, std::int64_t gpus) {
 void write_trainer(Configuration& c) {
   bool const fsdp = c.text("train_backend") == "fsdp";
   c.draft.set_text("train.trainer", fsdp ? "fsdp2" : "megatron");
-  write_layout(
-      c, product({c.whole("actor_num_nodes").value_or(1), c.whole("actor_num_gpus_per_node").value_or(8)}));
+  write_layout(c);
   if (!fsdp) c.draft.set_flag("train.distributed_optimizer", true);
   // Megatron's granularity, or the switch of the FSDP trainer.
   auto const recompute = c.text("recompute_granularity");

@@ -125,7 +125,7 @@ void write_batches(Configuration& c, std::int64_t gpus) {
   c.draft.set("train.logprob_micro_batch", logprob.value_or(train.value_or(1)));
 }
 
-void write_megatron(Configuration& c, std::int64_t gpus) {
+void write_megatron(Configuration& c) {
   std::string const m = actor("megatron.");
   std::int64_t const tp = c.whole_or(m + "tensor_model_parallel_size", 1);
   std::int64_t const pp = c.whole_or(m + "pipeline_model_parallel_size", 1);
@@ -133,12 +133,10 @@ void write_megatron(Configuration& c, std::int64_t gpus) {
   c.draft.set("train.parallel.tp", tp);
   c.draft.set("train.parallel.pp", pp);
   if (cp > 1) c.draft.set("train.parallel.cp", cp);
-  if (auto const ep = c.whole(m + "expert_model_parallel_size"))
-    set_expert_parallel(c, *ep, gpus, product({tp, pp, cp}));
-  c.use({m + "expert_tensor_parallel_size"});
   if (auto const v = c.whole(m + "virtual_pipeline_model_parallel_size"); v && *v > 1)
     c.draft.set("train.virtual_stages", *v);
   std::string const t = m + "override_transformer_config.";
+  set_expert_parallel(c, m, t, tp);
   if (auto const v = c.whole(t + "num_layers_in_first_pipeline_stage"))
     c.draft.set("train.first_stage_layers", *v);
   if (auto const v = c.whole(t + "num_layers_in_last_pipeline_stage"))
@@ -196,7 +194,7 @@ void write_trainer(Configuration& c, std::int64_t gpus) {
   bool const megatron = *strategy == "megatron";
   c.draft.set_text("train.trainer", megatron ? "megatron" : "fsdp2");
   if (megatron) {
-    write_megatron(c, gpus);
+    write_megatron(c);
   } else {
     write_fsdp(c, *strategy);
   }

@@ -71,6 +71,10 @@ std::vector<PresetValue> areal_preset(PresetCase const& c) {
           {"train.recompute", "full", kExample},
           {"train.gradients", "fp32", "AReaL areal/api/cli_args.py@0073c330: grad_reduce_dtype float32"}});
   if (c.trainer == TrainerKind::megatron) {
+    if (c.spread_experts)
+      add(v, {{"train.parallel.etp", "1",
+               "with ep above 1: AReaL areal/api/alloc_mode.py ParallelStrategy: expert_tensor_parallel_size "
+               "1"}});
     add(v, {{"train.distributed_optimizer", "true", kArguments},
             {"train.overlap_gradient_reduce", "false", kArguments},
             {"train.overlap_parameter_gather", "false", kArguments},

@@ -85,6 +85,10 @@ void add_trainer(std::vector<PresetValue>& v, PresetCase const& c) {
           {"train.recompute", "none", config}});
   if (c.trainer == TrainerKind::megatron) {
     if (online) add(v, {{"train.equal_packs", "true", kPacks}});
+    if (c.spread_experts)
+      add(v,
+          {{"train.parallel.etp", "1",
+            "with ep above 1: NeMo RL examples/configs/grpo_math_1B.yaml: expert_tensor_parallel_size 1"}});
     add(v, {{"train.distributed_optimizer", "true", kMegatronConfig},
             {"train.gradients", "bf16", kMegatronConfig},
             {"train.overlap_gradient_reduce", "true", kMegatronConfig},

@@ -70,7 +70,11 @@ void add_controller(std::vector<PresetValue>& v, PresetCase const& c) {
            "coefficient is 0"}});
 }
 
-void add_trainer(std::vector<PresetValue>& v) {
+void add_trainer(std::vector<PresetValue>& v, PresetCase const& c) {
+  if (c.spread_experts)
+    add(v,
+        {{"train.parallel.etp", "1",
+          "with ep above 1: slime scripts/run-qwen3-30B-A3B.sh@128cb0e7: --expert-tensor-parallel-size 1"}});
   add(v, {{"train.micro_batch", "1", kArguments},
           {"train.dynamic_batching", "true", kScript},
           {"train.tokens_per_micro_batch", "9216", kScript},
@@ -117,7 +121,7 @@ std::vector<PresetValue> slime_preset(PresetCase const& c) {
   add(v, {{"framework.order", order_of(c), order_source(c)}});
   if (generates(c.algorithm)) add_controller(v, c);
   add(v, {{"train.trainer", "megatron", kArguments}});
-  if (c.trainer == TrainerKind::megatron) add_trainer(v);
+  if (c.trainer == TrainerKind::megatron) add_trainer(v, c);
   if (generates(c.algorithm)) add_rollout(v, c);
   return v;
 }

@@ -15,6 +15,7 @@ struct PresetCase {
   AlgorithmKind algorithm;
   TrainerKind trainer;
   PresetMode mode;
+  bool spread_experts = false;
 };
 
 std::vector<PresetValue> nemo_rl_preset(PresetCase const& c);

@@ -167,7 +167,19 @@ void describe(Fields& f, TrainerOptions& t) {
     g.integer("tp", t.parallel.tp, kRanks, "tensor-parallel ranks");
     g.integer("pp", t.parallel.pp, kRanks, "pipeline stages");
     g.integer("cp", t.parallel.cp, kRanks, "context-parallel ranks");
-    g.integer("ep", t.parallel.ep, kRanks, "expert-parallel ranks, out of the data-parallel ones");
+    g.integer("ep", t.parallel.ep, kRanks, "ranks that share the experts");
+    if (g.listing() || t.kind == TrainerKind::megatron) {
+      int etp = t.parallel.expert_tp();
+      g.integer(
+          "etp", etp, kRanks,
+          "ranks that cut each expert (megatron); experts lie on a grid of their own over the ranks of a "
+          "stage: etp, ep, data parallel");
+      g.derived("etp");
+      if (g.listing()) g.rows().back().fallback = "tp";
+      if (g.has("etp")) t.parallel.etp = etp;
+    } else {
+      g.forbid("etp", "a key of megatron");
+    }
   });
   f.integer("micro_batch", t.micro_batch, kBatch, "sequences per micro-batch; with packing, packs");
   f.integer("logprob_micro_batch", t.logprob_micro_batch, kBatch, "the same in log-probability forwards");
@@ -255,6 +267,12 @@ void describe(Fields& f, TrainerOptions& t) {
   f.flag("overlap_gradient_reduce", t.overlap_gradient_reduce, "reduce gradients during the backward pass");
   f.flag("overlap_tensor_parallel", t.overlap_tensor_parallel,
          "tensor-parallel collectives run in chunks beside the products");
+  if (f.listing() || t.kind == TrainerKind::megatron) {
+    f.choice("expert_dispatch", t.expert_dispatch, {ExpertDispatch::all_to_all, ExpertDispatch::deepep},
+             "how tokens reach their experts: an all-to-all with a copy per expert, or DeepEP (megatron)");
+  } else {
+    f.forbid("expert_dispatch", "a key of megatron");
+  }
   f.flag("overlap_parameter_gather", t.overlap_parameter_gather, "gather parameters during the forward pass");
   f.quantity("bucket", t.bucket, kPositive, "gradient bucket of one reduction");
   f.choice("cross_entropy", t.cross_entropy,

@@ -71,6 +71,17 @@ ScheduleKind schedule_of(Value const& root) {
   return ScheduleKind::synchronous;
 }
 
+// Whether train.parallel.ep is above 1.
+bool spreads_experts(Value const& root) {
+  Value const* v = &root;
+  for (std::string_view key : {"train", "parallel", "ep"}) {
+    Entry const* e = v->kind == ValueKind::map ? find(*v, key) : nullptr;
+    if (e == nullptr) return false;
+    v = &e->value;
+  }
+  return v->kind == ValueKind::scalar && v->text != "1";
+}
+
 // Whether the engines have GPUs of their own: a pool that is not the trainer's.
 bool engines_apart(Value const& root) {
   Entry const* pools = find(root, "pools");
@@ -104,7 +115,8 @@ void apply_preset(Document& d) {
               default_trainer(framework));
   open_schedule(d);
   PresetMode const mode = preset_mode(schedule_of(d.root), engines_apart(d.root));
-  for (PresetValue const& v : framework_preset(framework, algorithm, trainer, mode)) {
+  for (PresetValue const& v :
+       framework_preset(framework, algorithm, trainer, mode, spreads_experts(d.root))) {
     add_preset_value(d, v.key, v.value, fmt::format("{} preset: {}", name_of(framework), v.source));
   }
 }

@@ -76,6 +76,17 @@ TEST(Activations, Experts) {
   EXPECT_DOUBLE_EQ(kept_activations(a, 0, cut(1, false), Recompute::none, std::nullopt, 1).value, 147'072);
 }
 
+// tp 8 with sequence parallelism: the inputs of the experts, 2 x 8 x 2048 = 32,768, are an eighth where each
+// rank has whole experts, and all of them where eight ranks cut each expert and gather for each other.
+TEST(Activations, ExpertInputs) {
+  Architecture const a = test::model("qwen3-30b-a3b");
+  TrainerOptions t = cut(8, true);
+  double const gathered = kept_activations(a, 0, t, Recompute::none, std::nullopt, 1).value;
+  t.parallel.etp = 1;
+  double const own = kept_activations(a, 0, t, Recompute::none, std::nullopt, 1).value;
+  EXPECT_DOUBLE_EQ(gathered - own, 32'768.0 * 7 / 8);
+}
+
 TEST(Activations, RecomputeNeverKeepsMore) {
   for (Architecture const& a : builtin_catalog().architectures) {
     for (int tp : {1, 2, 4, 8}) {

@@ -108,6 +108,13 @@ TEST(ProcessMemory, EveryNumberHasASource) {
   EXPECT_FALSE(process_memory().refit_share_source.empty());
 }
 
+// 16 GPUs, tp 4, ep 2, etp 1: world, tp, ep (a pair), dp 4 and the experts' data-parallel group of 8.
+TEST(ProcessMemory, CommunicatorsOfExperts) {
+  Job job = test::plain_job(test::model("qwen3-30b-a3b"), AlgorithmKind::sft, 16);
+  job.train.parallel = {.tp = 4, .ep = 2, .etp = 1};
+  EXPECT_DOUBLE_EQ(trainer_communicators(job, process_memory()).value, 4 * 688e6 + 544e6);
+}
+
 // 16 GPUs, pp 2: world of 16, pp of 2, data-parallel group of 8: 688 + 544 + 688 MB. One GPU: none. FSDP over
 // all: the data-parallel group is the world.
 TEST(ProcessMemory, TrainerCommunicators) {

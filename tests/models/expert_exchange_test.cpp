@@ -22,6 +22,15 @@ TEST(ExpertExchange, BytesOfLowLatency) {
   EXPECT_NEAR(exchanged_bytes(e).value, 128.0 * 8 * 14336 * 7 / 8, 1e-6);
 }
 
+TEST(ExpertExchange, TrainingDispatchesWhatItCombines) {
+  ExpertExchange e{ExchangeMode::normal, ExchangeDirection::combine, {8, 1, 1}, 128, 7168, 8};
+  double const combined = exchanged_bytes(e).value;
+  e.direction = ExchangeDirection::dispatch;
+  EXPECT_NEAR(exchanged_bytes(e).value, combined * 7392 / 14336, 1e-6);  // as above
+  e.fp8 = false;
+  EXPECT_DOUBLE_EQ(exchanged_bytes(e).value, combined);
+}
+
 TEST(ExpertExchange, NormalSendsOneCopyPerPlace) {
   // Top 2 of two nodes: the other node is reached unless both experts are here: 1 - 1/4.
   ExpertExchange e{ExchangeMode::normal, ExchangeDirection::combine, {16, 2, 1}, 1, 1, 2};

@@ -89,5 +89,57 @@ TEST(Sharding, ShardRanks) {
   EXPECT_EQ(expert_shard_ranks(job), 4);
 }
 
+// verl's DeepSeek-V3 on 96 GPUs: tp 8, pp 12, ep 8, etp 1. A stage of five mixtures, per layer and rank:
+//   q_a 1,536 x 7,168 and kv_a 576 x 7,168 whole, 15,138,816; q_b 24,576 x 1,536, kv_b 32,768 x 512 and o
+//   7,168 x 16,384 over 8, 21,495,808; norms 2 x 7,168 + 1,536 + 512 = 16,384; router 256 x 7,168 and its
+//   bias 256, 1,835,264; the shared expert 3 x 7,168 x 2,048 over 8, 5,505,024: 43,991,296 32 of 256 experts
+//   of 3 x 7,168 x 2,048 = 44,040,192, whole: 1,409,286,144
+// Eight ranks of a stage hold all experts once, and dense tensors are not shared at all.
+TEST(Sharding, ExpertsOverTensorParallelRanks) {
+  Architecture const a = test::model("deepseek-v3");
+  Parallel const p{.tp = 8, .pp = 12, .ep = 8, .etp = 1};
+  RankParameters const n = rank_parameters(a, {20, 5, false, false}, Head::vocabulary, p, std::nullopt);
+  EXPECT_DOUBLE_EQ(n.dense, 5 * 43'991'296.0);
+  EXPECT_DOUBLE_EQ(n.experts, 5 * 1'409'286'144.0);
+  EXPECT_DOUBLE_EQ(2 * n.total(), 14'532'774'400.0);  // bytes in bf16
+  Job job = test::plain_job(a, AlgorithmKind::sft, 96);
+  job.train.parallel = p;
+  EXPECT_EQ(shard_ranks(job), 1);
+  EXPECT_EQ(expert_shard_ranks(job), 1);
+}
+
+// Relax' Qwen3-30B-A3B on 8 GPUs: tp 4, cp 2, ep 8, etp 1. Dense tensors per layer: q and o 4,096 x 2,048 and
+// k and v 512 x 2,048 over 4, 4,718,592; norms 2 x 2,048 + 2 x 128 = 4,352; router 128 x 2,048 = 262,144:
+// 4,985,088 in each of 48 layers; embedding and lm_head 151,936 x 2,048 over 4, final norm 2,048:
+// 394,868,736. 16 of 128 experts of 3 x 2,048 x 768, whole: 75,497,472 a layer. The distributed optimizer
+// cuts the dense part over the two context-parallel ranks and the experts not at all.
+TEST(Sharding, ExpertsOverTensorAndContextParallelRanks) {
+  Architecture const a = test::model("qwen3-30b-a3b");
+  Job job = test::plain_job(a, AlgorithmKind::sft, 8);
+  job.train.parallel = {.tp = 4, .cp = 2, .ep = 8, .etp = 1};
+  RankParameters const n = rank_parameters(a, whole(a), Head::vocabulary, job.train.parallel, std::nullopt);
+  EXPECT_DOUBLE_EQ(n.dense, 394'868'736);
+  EXPECT_DOUBLE_EQ(n.experts, 48 * 75'497'472.0);
+  EXPECT_EQ(shard_ranks(job), 2);
+  EXPECT_EQ(expert_shard_ranks(job), 1);
+}
+
+// Whatever the grid: all ranks of a stage together hold every expert expert_data_parallel times.
+TEST(Sharding, TheExpertGridCoversTheStage) {
+  Architecture const a = test::model("qwen3-30b-a3b");
+  Job job = test::plain_job(a, AlgorithmKind::sft, 64);
+  double const all = 48.0 * 128 * 3 * 2048 * 768;
+  for (int tp : {1, 2, 4}) {
+    for (int ep : {1, 4, 8, 16}) {
+      for (int etp : {0, 1, 2, 4}) {
+        job.train.parallel = {.tp = tp, .cp = 2, .ep = ep, .etp = etp};
+        RankParameters const n =
+            rank_parameters(a, whole(a), Head::vocabulary, job.train.parallel, std::nullopt);
+        EXPECT_DOUBLE_EQ(n.experts * 64, all * expert_shard_ranks(job)) << tp << ' ' << ep << ' ' << etp;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace rollcast

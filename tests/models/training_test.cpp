@@ -272,6 +272,66 @@ TEST(StageTimes, ExpertParallelismPaysTwoAllToAllsPerMixture) {
   EXPECT_NEAR(t.backward_communication.value, 48 * 2 * one, 1e-9);
 }
 
+// tp 8 with sequence parallelism, 4096 tokens, 512 of them of each rank. Backward: attention's and lm_head's
+// gather and scatter of all tokens, 49 pairs; per mixture the routed tokens, 8 copies of 2048 x 2 B each.
+TEST(StageTimes, ExpertsOverTensorParallelRanks) {
+  Job job = llama_job(1);
+  job.model = catalog_model("qwen3-30b-a3b");
+  job.train.sequence_parallel = true;
+  auto const communication = [&](int ep, int etp) {
+    job.train.parallel = {.tp = 8, .ep = ep, .etp = etp};
+    return stage_times(round_profile(), job, whole(job), one_sequence(4096)).backward_communication.value;
+  };
+  double const pairs = 49 * 2 * (10.8e-6 + 0.875 * 4096 * 2048 * 2 / 337.5e9);
+  double const own = 512.0 * 8 * 2048 * 2;
+  // To eight ranks with whole experts and back.
+  EXPECT_NEAR(communication(8, 1), pairs + 48 * 2 * (7.2e-6 + 0.875 * own / 337.5e9), 1e-9);
+  // To four pairs of ranks; two ranks gather what they got and scatter the results.
+  EXPECT_NEAR(communication(4, 2),
+              pairs + 48 * 2 * (7.2e-6 + 0.75 * own / 337.5e9 + 7.2e-6 + 0.5 * 2 * own / 337.5e9), 1e-9);
+  // Experts cut by all eight.
+  EXPECT_NEAR(communication(1, 0), pairs + 48 * 2 * (10.8e-6 + 0.875 * 8 * own / 337.5e9), 1e-9);
+}
+
+// A mixture of DeepSeek-V3: the shared expert gathers and scatters 4096 x 7168 x 2 B, attention gathers the
+// latents of queries, 1536, keys and values, 512, and the rotated key, 64.
+TEST(StageTimes, SharedExpertsAreCutWithTheDensePart) {
+  Job job = llama_job(1);
+  job.model = catalog_model("deepseek-v3");
+  job.train.sequence_parallel = true;
+  job.train.parallel = {.tp = 8, .ep = 8, .etp = 1};
+  StageTimes const t = stage_times(round_profile(), job, {20, 1, false, false}, one_sequence(4096));
+  double const pairs = 4 * 10.8e-6 + 0.875 * 4096 * (3 * 7168 + 2112) * 2 / 337.5e9;
+  double const exchange = 7.2e-6 + 0.875 * 512 * 8 * 7168 * 2 / 337.5e9;
+  EXPECT_NEAR(t.forward_communication.value, pairs + 2 * exchange, 1e-9);
+}
+
+// q_a 1536, kv_a 576 and the router 256 wide are whole on each rank: of 7168 x 2368 a rank of eight computes
+// the products of an eighth of the tokens under sequence parallelism, and of all of them without.
+TEST(StageTimes, WholeMatricesWorkOnTheTokensOfTheirRank) {
+  Job job = llama_job(1);
+  job.model = catalog_model("deepseek-v3");
+  job.train.parallel = {.tp = 8};
+  auto const flops = [&](bool sequence) {
+    job.train.sequence_parallel = sequence;
+    return stage_times(round_profile(), job, {20, 1, false, false}, one_sequence(4096)).forward_flops.value;
+  };
+  EXPECT_NEAR(flops(false) - flops(true), 2.0 * 4096 * 7168 * 2368 * 7 / 8, 1e6);
+}
+
+// The same products in another shape: a rank's FLOPs do not depend on how the experts lie.
+TEST(StageTimes, TheExpertGridLeavesTheFlops) {
+  Job job = llama_job(1);
+  job.model = catalog_model("deepseek-v3");
+  job.train.sequence_parallel = true;
+  auto const flops = [&](int ep, int etp) {
+    job.train.parallel = {.tp = 8, .ep = ep, .etp = etp};
+    return stage_times(round_profile(), job, {20, 1, false, false}, one_sequence(4096)).forward_flops.value;
+  };
+  EXPECT_DOUBLE_EQ(flops(8, 1), flops(1, 0));
+  EXPECT_DOUBLE_EQ(flops(2, 4), flops(1, 0));
+}
+
 TEST(StageTimes, SmallBatchesWaitForTheirLaunches) {
   Job const job = llama_job(1);
   StageTimes const t = stage_times(round_profile(), job, whole(job), one_sequence(1));
@@ -371,6 +431,22 @@ TEST(Buckets, HoldEveryGradientInTheOrderOfTheBackward) {
   }
 }
 
+// tp 4, cp 2, ep 8, etp 1 on 8 GPUs: experts are reduced over one rank, the rest over two.
+TEST(Buckets, ExpertsHaveTheirOwn) {
+  Job job = llama_job(1);
+  job.model = catalog_model("qwen3-30b-a3b");
+  job.train.parallel = {.tp = 4, .cp = 2, .ep = 8, .etp = 1};
+  double dense = 0;
+  double experts = 0;
+  auto const buckets = gradient_buckets(job, whole(job));
+  for (GradientBucket const& b : buckets) (b.experts ? experts : dense) += b.bytes.value;
+  EXPECT_DOUBLE_EQ(dense, 2 * 394'868'736.0);  // models/sharding_test.cpp
+  EXPECT_DOUBLE_EQ(experts, 2 * 48 * 75'497'472.0);
+  EXPECT_FALSE(buckets.back().experts);
+  job.train.parallel = {.tp = 4, .cp = 2};
+  for (GradientBucket const& b : gradient_buckets(job, whole(job))) EXPECT_FALSE(b.experts);
+}
+
 TEST(Buckets, FirstIsTheHead) {
   Job const job = llama_job(2);
   auto const buckets = gradient_buckets(job, whole(job));
@@ -396,6 +472,16 @@ TEST(Optimizer, MovesItsShardOnce) {
   EXPECT_NEAR(optimizer_time(round_profile(), job, whole(job)).value, all / 16, 1e-9);
   job.train.master_weights = false;  // weight read and written instead: 2 + 4 + 16 = 22 B
   EXPECT_NEAR(optimizer_time(round_profile(), job, whole(job)).value, all / 16 * 22 / 28, 1e-9);
+}
+
+// The layout above: half of the dense part, all of the experts.
+TEST(Optimizer, ExpertsAreCutOverTheirOwnRanks) {
+  Job job = llama_job(1);
+  job.model = catalog_model("qwen3-30b-a3b");
+  job.train.distributed_optimizer = true;
+  job.train.parallel = {.tp = 4, .cp = 2, .ep = 8, .etp = 1};
+  double const shard = 394'868'736.0 / 2 + 48 * 75'497'472.0;
+  EXPECT_NEAR(optimizer_time(round_profile(), job, whole(job)).value, shard * 28 / kPass, 1e-9);
 }
 
 TEST(Transfer, HiddenStatesOfTheMicroBatch) {

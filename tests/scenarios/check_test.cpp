@@ -144,6 +144,43 @@ TEST(Check, ExpertParallelDividesExpertsAndReplicas) {
   EXPECT_EQ(problem_of(with_ep(32), "train.parallel.ep").remedy, "write ep: 16");
 }
 
+// 16 GPUs, one stage, 128 experts of width 768: etp x ep divides 16, whatever tp and cp are.
+TEST(Check, ExpertsHaveAGridOfTheirOwn) {
+  auto const with = [](std::string const& parallel, std::vector<std::string> more = {}) {
+    more.push_back("model=qwen3-30b-a3b");
+    more.push_back("train.parallel=" + parallel);
+    return read_example(more);
+  };
+  std::string const sequence = "train.sequence_parallel=true";
+  ScenarioResult const spread = with("{tp: 4, pp: 1, cp: 2, ep: 16, etp: 1}", {sequence});
+  ASSERT_TRUE(spread.scenario) << format(spread.problems);
+  EXPECT_EQ(expert_data_parallel(spread.scenario->job), 1);
+  EXPECT_TRUE(with("{tp: 4, pp: 1, ep: 8, etp: 2}", {sequence}).scenario);
+  EXPECT_EQ(problem_of(with("{tp: 4, pp: 1, ep: 8, etp: 4}", {sequence}), "train.parallel.ep").remedy,
+            "write ep: 4");
+  EXPECT_EQ(problem_of(with("{tp: 4, pp: 1, ep: 2, etp: 3}", {sequence}), "train.parallel.etp").remedy,
+            "write etp: 2 or 4");
+  EXPECT_EQ(problem_of(with("{tp: 4, pp: 1, ep: 4, etp: 1}", {"train.sequence_parallel=false"}),
+                       "train.sequence_parallel")
+                .remedy,
+            "write sequence_parallel: true");
+}
+
+// NeMo-RL's default with expert parallelism is 1; a model without experts has no use for the keys.
+TEST(Check, WhereTheExpertGridComesFrom) {
+  ScenarioResult const r = read_example(
+      {"model=qwen3-30b-a3b", "train.parallel={tp: 4, pp: 1, ep: 8}", "train.sequence_parallel=true"});
+  ASSERT_TRUE(r.scenario) << format(r.problems);
+  EXPECT_EQ(r.scenario->job.train.parallel.etp, 1);
+  EXPECT_EQ(problem_of(read_example({"train.parallel.etp=1"}), "train.parallel.etp").remedy, "remove etp");
+  EXPECT_EQ(problem_of(read_example({"train.expert_dispatch=deepep"}), "train.expert_dispatch").remedy,
+            "remove the key");
+  EXPECT_EQ(problem_of(read_example({"model=qwen3-30b-a3b", "train.expert_dispatch=deepep"}),
+                       "train.expert_dispatch")
+                .remedy,
+            "remove the key, or write ep above 1");
+}
+
 TEST(Check, DeepSpeedPipelinesOnlyWithLowStages) {
   ScenarioResult const r = read_example({"train={trainer: deepspeed, zero_stage: 3, parallel: {pp: 2}}"});
   EXPECT_EQ(r.problems.size(), 1U) << format(r.problems);

@@ -75,5 +75,14 @@ TEST(Placement, GradientGroupsCrossReplicasAndContextParallelRanks) {
   EXPECT_EQ(nodes_of(job, {7, 8}), 2);
 }
 
+// The same stage with whole experts over four ranks, two copies of them: ranks 8-11 and 12-15.
+TEST(Placement, ExpertGradientGroupsLieABlockApart) {
+  Job const job = job_on(2, 8, {.tp = 2, .pp = 2, .cp = 2, .ep = 4, .etp = 1}, {});
+  auto const groups = expert_gradient_groups(job, 1);
+  ASSERT_EQ(groups.size(), 4u);
+  EXPECT_EQ(groups[0], (std::vector<int>{8, 12}));
+  EXPECT_EQ(groups[3], (std::vector<int>{11, 15}));
+}
+
 }  // namespace
 }  // namespace rollcast

@@ -21,8 +21,8 @@ TEST(ImportSlime, ColocatedMegatron) {
   EXPECT_TRUE(j.algorithm.kl_reference);  // --use-kl-loss
   EXPECT_EQ(j.train.kind, TrainerKind::megatron);
   EXPECT_EQ(j.train.parallel.tp, 4);
-  EXPECT_EQ(j.train.parallel.ep, 2);  // 8 asked, over 8 / 4 data-parallel ranks
-  EXPECT_TRUE(holds(r.assumed, "train.parallel.ep: 2 in place of 8"));
+  EXPECT_EQ(j.train.parallel.ep, 8);  // over tensor- and data-parallel ranks
+  EXPECT_EQ(j.train.parallel.etp, 1);
   EXPECT_TRUE(j.train.sequence_parallel);
   EXPECT_EQ(j.train.recompute, Recompute::full);
   EXPECT_EQ(j.train.tokens_per_micro_batch, 20480);

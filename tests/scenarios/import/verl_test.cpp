@@ -65,6 +65,8 @@ TEST(ImportVerl, MegatronWithVariables) {
   EXPECT_EQ(j.train.kind, TrainerKind::megatron);
   EXPECT_EQ(j.train.parallel.ep, 8);
   EXPECT_EQ(j.train.parallel.tp, 1);
+  EXPECT_EQ(j.train.parallel.etp, 1);  // not given: tp
+  EXPECT_EQ(j.train.expert_dispatch, ExpertDispatch::all_to_all);
   EXPECT_EQ(j.train.tokens_per_micro_batch, 10240);  // 2048 + 8192
   EXPECT_TRUE(j.train.offload.optimizer);            // optimizer_cpu_offload, all of it
   EXPECT_TRUE(j.framework.parameters_offload);
