@@ -91,7 +91,7 @@ TEST(Kernels, TheClockSlowsWhatComputes) {
 
 TEST(Kernels, ProductsThatShareTheirInputRunAsOne) {
   Architecture const a = catalog_model("llama-3.1-8b");
-  std::vector<Matmul> const list = fused(layer_shape(a, 0, Cut{2, 1, false}).matmuls);
+  std::vector<Matmul> const list = fused(layer_shape(a, 0, Cut{2, 1, false}).matmuls, Fusion::all);
   ASSERT_EQ(list.size(), 4U);  // qkv, o, gate_up, down
   EXPECT_EQ(list[0].n, 2048 + 512 + 512);
   EXPECT_EQ(list[1].n, 4096);

@@ -42,6 +42,8 @@ inline Profile round_profile() {
   p.network = {0.9, "test"};
   p.pcie = {0.8, "test"};
   p.kernel_launch = {5e-6, "test"};
+  p.eager_launches = {4, "test"};
+  p.dequantization = {0.5, "test"};
   p.engine_step = {1e-3, "test"};
   p.engine_per_sequence = {1e-5, "test"};
   p.engine_per_sequence_synchronous = {2e-5, "test"};
