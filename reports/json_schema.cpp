@@ -167,10 +167,12 @@ constexpr Key kValidateKeys[] = {
     {"summaries[].kind", "text", "step, phases, throughput, memory or other"},
     {"summaries[].forecasts", "integer", "quantities with an error"},
     {"summaries[].missing", "integer", "quantities without one"},
-    {"summaries[].median", "number or null", "of the size of error; of left_out_error where fitted"},
+    {"summaries[].median", "number or null", "of the size of error"},
     {"summaries[].sources", "integer", "sources that these come from"},
     {"summaries[].median_by_source", "number or null",
      "the median over the sources of the median of each: a source with many cases counts like one with few"},
+    {"summaries[].median_left_out", "number or null",
+     "the median in which a case that a number was fitted on counts with its error when left out"},
     {"summaries[].worst", "number or null", "the largest"},
     {"summaries[].worst_case", "text or null", "the case that has it"},
     {"not_measured[]", "text", "scenarios without measured values"}};

@@ -100,17 +100,19 @@ ErrorSummary summary(std::vector<ValidationCase> const& cases, std::string_view 
   ErrorSummary s;
   s.kind = kind;
   s.grade_a = grade_a;
-  std::vector<double> sizes;
+  std::vector<double> sizes, left_out;
   std::map<std::string, std::vector<double>> of_source;
   for (ValidationCase const& c : cases) {
     if (is_grade_a(c) != grade_a) continue;
     for (MeasuredQuantity const& q : c.quantities) {
       if (kind_of(q.name) != kind) continue;
-      auto const error = error_of(c.fitted ? q.left_out : q.predicted, q.measured);
+      auto const error = error_of(q.predicted, q.measured);
       if (!error) {
         ++s.missing;
         continue;
       }
+      if (auto const without = c.fitted ? error_of(q.left_out, q.measured) : error)
+        left_out.push_back(std::fabs(*without));
       sizes.push_back(std::fabs(*error));
       of_source[c.source].push_back(sizes.back());
       if (!s.worst || *s.worst < sizes.back()) {
@@ -124,6 +126,7 @@ ErrorSummary summary(std::vector<ValidationCase> const& cases, std::string_view 
   std::vector<double> medians;
   for (auto const& [source, errors] : of_source) medians.push_back(*median(errors));
   s.median = median(std::move(sizes));
+  s.median_left_out = median(std::move(left_out));
   s.median_by_source = median(std::move(medians));
   return s;
 }

@@ -58,8 +58,8 @@ struct ValidationPair {
   std::optional<bool> agrees() const;
 };
 
-// |error| over the quantities of one kind ("step", "phases", "throughput", "other"), of the cases of grade A
-// and A- or of all others. A fitted case counts with its error when left out.
+// |error| over the quantities of one kind ("step", "phases", "throughput", "memory", "other"), of the cases of
+// grade A and A- or of all others.
 struct ErrorSummary {
   std::string kind;
   bool grade_a = false;
@@ -69,6 +69,8 @@ struct ErrorSummary {
   std::optional<double> median;  // of an even number the mean of the middle two
   // The median over sources of each source's median: a source with many cases counts like one with few.
   std::optional<double> median_by_source;
+  // The median in which a fitted case counts with its error when left out.
+  std::optional<double> median_left_out;
   std::optional<double> worst;
   std::string worst_case;
 };

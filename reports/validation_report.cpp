@@ -65,18 +65,22 @@ std::string case_text(ValidationCase const& c) {
 
 std::string summaries_text(Validation const& v) {
   if (v.summaries.empty()) return {};
-  std::string out = fmt::format("\n{:<38}{:>11}{:>10}{:>9}{:>11}{:>10}\n", "Size of the error", "forecasts",
-                                "median", "sources", "by source", "worst");
+  std::string out = fmt::format("\n{:<38}{:>11}{:>10}{:>10}{:>9}{:>11}{:>10}\n", "Size of the error",
+                                "forecasts", "median", "left out", "sources", "by source", "worst");
   for (ErrorSummary const& s : v.summaries) {
     std::string line =
         fmt::format("  {:<14}{:<22}{:>11}", s.grade_a ? "grade A, A-" : "other grades", s.kind, s.forecasts);
     if (s.median)
-      line += fmt::format("{:>10}{:>9}{:>11}{:>10}  {}", size_percent(*s.median), s.sources,
+      line += fmt::format("{:>10}{:>10}{:>9}{:>11}{:>10}  {}", size_percent(*s.median),
+                          s.median_left_out ? size_percent(*s.median_left_out) : "", s.sources,
                           size_percent(*s.median_by_source), size_percent(*s.worst), printable(s.worst_case));
     if (s.missing > 0) line += fmt::format("  ({} not forecast)", s.missing);
     out += line + "\n";
   }
-  return out + "by source: the median over the sources of the median of each\n";
+  return out +
+         "left out: a case that a number was fitted on counts with its error when left out; by source: the "
+         "median "
+         "over the sources of the median of each\n";
 }
 
 std::string pair_text(ValidationPair const& p) {
@@ -176,6 +180,7 @@ std::string validation_json(Validation const& v) {
                          {"sources", s.sources},
                          {"median", digits(s.median)},
                          {"median_by_source", digits(s.median_by_source)},
+                         {"median_left_out", digits(s.median_left_out)},
                          {"worst", digits(s.worst)},
                          {"worst_case", s.worst ? Json(s.worst_case) : Json(nullptr)}});
   Json const all = {{"schema", kSchema},

@@ -233,7 +233,7 @@ void hand_over_samples(RunState& run, Batch& batch) {
     auto const [engine, replica] = pair;
     run.recorder.handover({batch.step, from.classes_of_engine[static_cast<std::size_t>(engine)].front(),
                            to.classes_of_stage[static_cast<std::size_t>(replica)].front().front(),
-                           batch.generated, run.engine.now(), samples});
+                           batch.generated, max(batch.generated, run.engine.now()), samples});
   }
 }
 

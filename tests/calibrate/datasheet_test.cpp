@@ -34,6 +34,12 @@ bool is_time(std::string const& name) {
          name.starts_with("collective_alpha");
 }
 
+// Times in seconds, launches of the host that an eager operation costs, shares.
+double largest(std::string const& name) {
+  if (is_time(name)) return 0.01;
+  return name == "eager_launches" ? 10.0 : 1.0;
+}
+
 TEST(Datasheet, EveryNumberOfEveryCardHasASourceOutsideThePublishedRuns) {
   for (Gpu const& gpu : builtin_catalog().gpus) {
     Profile const p = datasheet_profile(gpu);
@@ -44,7 +50,7 @@ TEST(Datasheet, EveryNumberOfEveryCardHasASourceOutsideThePublishedRuns) {
       EXPECT_EQ(number.source.find("published_runs"), std::string::npos) << gpu.name << ' ' << name;
       EXPECT_FALSE(names_a_case(number.source)) << gpu.name << ' ' << name;
       EXPECT_GT(number.value, 0) << gpu.name << ' ' << name;
-      EXPECT_LE(number.value, is_time(name) ? 0.01 : 1.0) << gpu.name << ' ' << name;
+      EXPECT_LE(number.value, largest(name)) << gpu.name << ' ' << name;
     }
   }
 }

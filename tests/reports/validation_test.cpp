@@ -93,15 +93,17 @@ TEST(Validation, ErrorsNeedAForecastAndAMeasurement) {
   EXPECT_FALSE(error_of(0.5, 0));
 }
 
-// Grade A steps: |-10 %|, |99/125 - 1| = 20.8 %, and 25 % of the fitted case without it: median 20.8 %.
+// Grade A steps: |-10 %|, |99/125 - 1| = 20.8 %, and of the fitted case 1 %, without it 25 %: medians 10 and
+// 20.8 %.
 TEST(Validation, MediansByKindAndGrade) {
   Validation const v = small();
   ASSERT_EQ(v.summaries.size(), 4U);
   EXPECT_EQ(v.summaries[0].kind, "step");
   EXPECT_EQ(v.summaries[0].forecasts, 3);
-  EXPECT_NEAR(*v.summaries[0].median, 0.208, 1e-12);
-  EXPECT_NEAR(*v.summaries[0].worst, 0.25, 1e-12);
-  EXPECT_EQ(v.summaries[0].worst_case, "C2-fitted");
+  EXPECT_NEAR(*v.summaries[0].median, 0.1, 1e-12);
+  EXPECT_NEAR(*v.summaries[0].median_left_out, 0.208, 1e-12);
+  EXPECT_NEAR(*v.summaries[0].worst, 0.208, 1e-12);
+  EXPECT_EQ(v.summaries[0].worst_case, "C1-slow");
   EXPECT_EQ(v.summaries[1].kind, "phases");
   EXPECT_EQ(v.summaries[1].missing, 1);  // 0 s measured
   EXPECT_NEAR(*v.summaries[1].median, 0.25, 1e-12);
