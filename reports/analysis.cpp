@@ -226,6 +226,7 @@ std::vector<Phase> phases_of(std::string_view sum) {
   if (sum == "experience")
     return {Phase::generate, Phase::score, Phase::old_logprob, Phase::reference, Phase::values};
   if (sum == "update") return {Phase::update_actor, Phase::update_critic};
+  if (sum == "generate_and_update") return {Phase::generate, Phase::update_actor, Phase::update_critic};
   if (sum == "refit") return {Phase::weight_sync, Phase::wake};
   if (sum == "switch") return {Phase::sleep, Phase::wake, Phase::weight_sync};
   return {};

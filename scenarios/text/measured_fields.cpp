@@ -13,7 +13,7 @@ struct Figure {
 
 constexpr Range kShare{0, 1, false};
 
-constexpr std::array<Figure, 29> kFigures{{
+constexpr std::array<Figure, 30> kFigures{{
     {"step_seconds", kPositive, "one step, mean"},
     {"wake_seconds", kNotNegative, "engine wake"},
     {"generate_seconds", kNotNegative, "generation"},
@@ -31,6 +31,7 @@ constexpr std::array<Figure, 29> kFigures{{
     {"generate_wait_seconds", kNotNegative, "the trainer's GPUs wait for samples of other GPUs"},
     {"experience_seconds", kNotNegative, "generate, score, old_logprob, reference and values"},
     {"update_seconds", kNotNegative, "update_actor and update_critic"},
+    {"generate_and_update_seconds", kNotNegative, "generate, update_actor and update_critic"},
     {"refit_seconds", kNotNegative, "weight_sync and wake"},
     {"switch_seconds", kNotNegative, "sleep, wake and weight_sync"},
     {"tokens_per_second_per_gpu", kPositive, "prompt and response tokens over step time and all GPUs"},

@@ -160,17 +160,15 @@ TEST(Analysis, MeasuredSumsOfPhases) {
   log.phases.push_back({0, 0, Phase::score, seconds(90), seconds(94)});
   log.phases.push_back({0, 0, Phase::old_logprob, seconds(94), seconds(96)});
   log.phases.push_back({0, 1, Phase::wake, seconds(210), seconds(212)});
-  log.measured = {{"experience_seconds", 1},
-                  {"update_seconds", 1},
-                  {"switch_seconds", 1},
-                  {"generate_wait_seconds", 1},
-                  {"refit_seconds", 1}};
+  log.measured = {{"experience_seconds", 1},    {"update_seconds", 1}, {"switch_seconds", 1},
+                  {"generate_wait_seconds", 1}, {"refit_seconds", 1},  {"generate_and_update_seconds", 1}};
   auto const m = analyse(log).measured;
   EXPECT_DOUBLE_EQ(m[0].forecast.value_or(0), 73);
   EXPECT_DOUBLE_EQ(m[1].forecast.value_or(0), 30);
   EXPECT_DOUBLE_EQ(m[2].forecast.value_or(0), 11);
   EXPECT_FALSE(m[3].forecast.has_value());  // one pool: nothing waits for it
   EXPECT_DOUBLE_EQ(m[4].forecast.value_or(0), 11);
+  EXPECT_DOUBLE_EQ(m[5].forecast.value_or(0), 100);  // (60 + 80) / 2 + 30
 }
 
 // Two steps of 100 s. The trainer of two ranks waits 0-30 in the first and 100-110 in the second; within its
