@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "models/activations.hpp"
+#include "models/engine_start.hpp"
 #include "models/roles.hpp"
 
 namespace rollcast {
@@ -17,7 +17,7 @@ struct Column {
   Category category;
   char const* heading;
 };
-constexpr std::array<Column, 12> columns = {{{Category::weights, "weight"},
+constexpr std::array<Column, 13> columns = {{{Category::weights, "weight"},
                                              {Category::gradients, "grads"},
                                              {Category::master_weights, "master"},
                                              {Category::optimizer_states, "optim"},
@@ -28,7 +28,8 @@ constexpr std::array<Column, 12> columns = {{{Category::weights, "weight"},
                                              {Category::cuda_graphs, "graphs"},
                                              {Category::nccl_buffers, "nccl"},
                                              {Category::cuda_context, "ctx"},
-                                             {Category::engine_residue, "resid"}}};
+                                             {Category::engine_residue, "resid"},
+                                             {Category::allocator_cache, "cached"}}};
 
 std::string gib(Bytes b) { return b.value > 0 ? fmt::format("{:.2f}", b / GiB(1)) : "-"; }
 
@@ -115,22 +116,6 @@ std::string kv_text(KvForecast const& kv) {
       kv.block_tokens, kv.blocks * kv.block_tokens, kv.bytes_per_token.value);
 }
 
-// A refusal to start, or nothing.
-std::string engine_refusal(KvForecast const& kv) {
-  if (kv.blocks <= 0) {
-    return fmt::format(
-        "Does not fit: the rollout engine refuses to start, it lacks {} of memory for a first KV page; raise "
-        "gpu_memory_utilization or the rollout's tp.",
-        format(max(bytes(1), kv.block_tokens * kv.bytes_per_token - kv.budget)));
-  }
-  if (kv.blocks * kv.block_tokens >= kv.longest_sequence) return {};
-  return fmt::format(
-      "Does not fit: the rollout engine refuses to start, its KV cache holds {} tokens and one sequence may "
-      "have {}; "
-      "raise gpu_memory_utilization or the rollout's tp.",
-      kv.blocks * kv.block_tokens, kv.longest_sequence);
-}
-
 }  // namespace
 
 MemoryForecast forecast_memory(Scenario const& s) {
@@ -139,20 +124,24 @@ MemoryForecast forecast_memory(Scenario const& s) {
   f.cluster = s.job.cluster;
   f.phases = step_phases(s.job);
   f.ledgers = memory_ledger(s.job);
+  f.host_limit = s.job.framework.host_memory_share * s.job.cluster.node.host_memory;
+  f.host_at_load = s.job.cluster.node.gpus * host_at_load(s.job);
   if (!has_rollout(s.job.algorithm)) return f;
+  EngineStart const start = engine_start(s.job);
   KvForecast kv;
-  kv.blocks = kv_blocks(s.job);
+  kv.blocks = start.blocks;
   kv.block_tokens = s.job.rollout.block_size;
   kv.bytes_per_token = kv_bytes_per_token(s.job.model, s.job.rollout);
-  kv.budget = kv_budget(s.job.model, s.job.rollout, s.job.cluster.node.gpu.visible_memory, process_memory());
-  kv.longest_sequence = longest_sequence(s.job);
+  kv.refusal = start.refusal;
   f.kv = kv;
   return f;
 }
 
 MemoryVerdict memory_verdict(MemoryForecast const& f) {
   if (f.kv) {
-    if (std::string const refusal = engine_refusal(*f.kv); !refusal.empty()) return {false, refusal};
+    if (!f.kv->refusal.empty())
+      return {false, fmt::format("Does not fit: {}; change gpu_memory_utilization or the rollout's tp.",
+                                 f.kv->refusal)};
   }
   RankLedger const& l = fullest(f);
   MemoryPeak const top = peak(l);
@@ -163,11 +152,16 @@ MemoryVerdict memory_verdict(MemoryForecast const& f) {
                                format(l.capacity))};
   }
   MemoryPeak const host = host_peak(f.ledgers, f.cluster);
-  if (host.bytes > f.cluster.node.host_memory) {
+  if (host.bytes > f.host_limit) {
+    return {false, fmt::format("Does not fit: a node needs {} of host memory in {}, {} more than its {}.",
+                               format(host.bytes), name_of(host.phase), format(host.bytes - f.host_limit),
+                               format(f.host_limit))};
+  }
+  if (f.host_at_load > f.host_limit) {
     return {false,
-            fmt::format("Does not fit: a node needs {} of host memory in {}, {} more than its {}.",
-                        format(host.bytes), name_of(host.phase),
-                        format(host.bytes - f.cluster.node.host_memory), format(f.cluster.node.host_memory))};
+            fmt::format("Does not fit: a node needs {} of host memory while models are loaded, {} more than "
+                        "its {}.",
+                        format(f.host_at_load), format(f.host_at_load - f.host_limit), format(f.host_limit))};
   }
   return {true, fmt::format("Fits: {} peaks at {} in {}, {} below the {} that a process sees.", who,
                             format(top.bytes), name_of(top.phase), format(l.capacity - top.bytes),
@@ -183,9 +177,10 @@ std::string memory_text(MemoryForecast const& f) {
   out += '\n';
   if (f.kv) out += kv_text(*f.kv);
   MemoryPeak const host = host_peak(f.ledgers, f.cluster);
-  out += fmt::format("Host memory of the fullest node: {} of {}{}.\n", format(host.bytes),
-                     format(f.cluster.node.host_memory),
-                     host.bytes.value > 0 ? fmt::format(" in {}", name_of(host.phase)) : "");
+  out += fmt::format("Host memory of the fullest node: {} of {}{}; {} while models are loaded.\n",
+                     format(host.bytes), format(f.cluster.node.host_memory),
+                     host.bytes.value > 0 ? fmt::format(" in {}", name_of(host.phase)) : "",
+                     format(f.host_at_load));
   return out;
 }
 

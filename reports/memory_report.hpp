@@ -16,8 +16,7 @@ struct KvForecast {
   std::int64_t blocks = 0;  // pages of one engine; 0 or less: it refuses to start
   int block_tokens = 0;
   Bytes bytes_per_token;  // on one rank
-  Bytes budget;           // on one rank; negative: what is missing
-  std::int64_t longest_sequence = 0;
+  std::string refusal;    // why the engine refuses to start; empty: it starts
 };
 
 struct MemoryForecast {
@@ -26,13 +25,15 @@ struct MemoryForecast {
   std::vector<Phase> phases;  // of one step, in order
   std::vector<RankLedger> ledgers;
   std::optional<KvForecast> kv;
+  Bytes host_limit;    // of a node
+  Bytes host_at_load;  // of a node whose GPUs all load
 };
 
 MemoryForecast forecast_memory(Scenario const& s);
 
 // One sentence: whether it fits, by how much, in which phase. What stops a run first comes first: an engine
 // that refuses to start (no page, or too few for one sequence of the longest length), a GPU over its visible
-// memory, a node over its host memory.
+// memory, a node over its host memory in a step or while models are loaded.
 struct MemoryVerdict {
   bool fits = true;
   std::string sentence;

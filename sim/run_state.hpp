@@ -92,7 +92,8 @@ struct RunState {
   std::optional<RolloutPool> rollout = {};
   // Groups that the step before has left unfinished (partial rollout).
   std::vector<std::pair<std::int64_t, std::vector<StepSample>>> carried = {};
-  bool stopped = false;  // the run ended otherwise than completed
+  bool stopped = false;            // the run ended otherwise than completed
+  std::vector<Role> updated = {};  // roles whose first update is done
 
   Team* find_team(Role role) const {
     for (auto const& t : teams) {
