@@ -28,23 +28,20 @@ std::int64_t blocks_of(Job const& job, KvBudget const& budget, std::int64_t long
 
 std::string refusal_of(EngineOptions const& e, EngineStart const& s, Bytes capacity, Bytes page) {
   if (kv_sizing(e.kind, e.version).start_check && s.budget.free_at_start < s.budget.asked) {
-    return fmt::format(
-        "the rollout engine refuses to start: {} of {} are free, it asks for {} at gpu_memory_utilization "
-        "{:g}",
-        format(s.budget.free_at_start), format(capacity), format(s.budget.asked), e.gpu_memory_utilization);
+    return fmt::format("{} of {} are free, it asks for {} at gpu_memory_utilization {:g}",
+                       format(s.budget.free_at_start), format(capacity), format(s.budget.asked),
+                       e.gpu_memory_utilization);
   }
   if (e.kv == KvCache::preallocated) return {};
   if (s.blocks <= 0) {
-    return fmt::format(
-        "the rollout engine refuses to start: no memory for KV pages at gpu_memory_utilization {:g}, {} of "
-        "memory for a first page are missing ({})",
-        e.gpu_memory_utilization, format(max(bytes(1), page - s.budget.left)), s.budget.formula);
+    return fmt::format("no memory for KV pages at gpu_memory_utilization {:g}, a first page lacks {} ({})",
+                       e.gpu_memory_utilization, format(max(bytes(1), page - s.budget.left)),
+                       s.budget.formula);
   }
   std::int64_t const tokens = s.blocks * e.block_size;
   if (tokens >= s.longest) return {};
-  return fmt::format(
-      "the rollout engine refuses to start: one sequence may have {} tokens, its KV pages hold {} ({})",
-      s.longest, tokens, s.budget.formula);
+  return fmt::format("one sequence may have {} tokens, its KV pages hold {} ({})", s.longest, tokens,
+                     s.budget.formula);
 }
 
 Bytes whole_model(Job const& job, Role role) {

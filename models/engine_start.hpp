@@ -21,7 +21,7 @@ struct EngineStart {
   KvBudget budget;
   std::int64_t blocks = 0;   // KV pages of one engine; 0 or less: none
   std::int64_t longest = 0;  // tokens that one sequence may have
-  std::string refusal;       // one sentence with the figures; empty: the engine starts
+  std::string refusal;       // why it refuses, with the figures; empty: the engine starts
 };
 
 // On the fullest rank. An engine without pages (Hugging Face generate) always starts.

@@ -140,7 +140,8 @@ MemoryForecast forecast_memory(Scenario const& s) {
 MemoryVerdict memory_verdict(MemoryForecast const& f) {
   if (f.kv) {
     if (!f.kv->refusal.empty())
-      return {false, fmt::format("Does not fit: {}; change gpu_memory_utilization or the rollout's tp.",
+      return {false, fmt::format("Does not fit: the rollout engine refuses to start: {}; change "
+                                 "gpu_memory_utilization or the rollout's tp.",
                                  f.kv->refusal)};
   }
   RankLedger const& l = fullest(f);

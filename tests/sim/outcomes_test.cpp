@@ -171,7 +171,8 @@ TEST(Outcomes, AnEmptiedCacheLeavesRoomForTheWake) {
   EXPECT_EQ(run(s).outcome, Outcome::completed);
 }
 
-// Eight ranks with two copies of 2.47 GB and two processes of 1.17 GB: 58 GB.
+// Eight ranks with two copies of the actor and one of the reference, 2.47 GB each, and two processes of 1.17
+// GB: 78 GB.
 TEST(Outcomes, LoadingMayFillTheHost) {
   Scenario s = small_scenario();
   s.job.train.kind = TrainerKind::deepspeed;
@@ -181,7 +182,7 @@ TEST(Outcomes, LoadingMayFillTheHost) {
   EventLog const log = run(s);
   ASSERT_EQ(log.outcome, Outcome::oom) << log.outcome_reason;
   EXPECT_EQ(log.ooms[0].kind, "host");
-  EXPECT_NEAR(log.ooms[0].requested.value, 8 * (2 * 1.17e9 + 2 * 2 * 1'235'814'400.0), 1e8);
+  EXPECT_NEAR(log.ooms[0].requested.value, 8 * (2 * 1.17e9 + 3 * 2 * 1'235'814'400.0), 1e8);
   EXPECT_TRUE(log.steps.empty());
 }
 
