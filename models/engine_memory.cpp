@@ -77,11 +77,11 @@ Bytes fp8_weights(Architecture const& a, EngineOptions const& e) {
 // Name of the tensor that vLLM fuses this one into.
 std::string fused(Tensor const& t) {
   std::string name = t.name;
-  for (auto const& [part, whole] :
+  for (auto const& [part, fusion] :
        {std::pair("q_proj", "qkv_proj"), std::pair("k_proj", "qkv_proj"), std::pair("v_proj", "qkv_proj"),
         std::pair("gate_proj", "gate_up_proj"), std::pair("up_proj", "gate_up_proj")}) {
     std::size_t const at = name.find(std::string(".") + part);
-    if (at != std::string::npos) return name.replace(at + 1, std::string(part).size(), whole);
+    if (at != std::string::npos) return name.replace(at + 1, std::string(part).size(), fusion);
   }
   return name;
 }
