@@ -85,7 +85,8 @@ std::optional<ServedPoint> served_point(Profile const& p, Sample const& s) {
   auto const cluster = cluster_of(p.gpu, point.engine.parallel.tp * point.engine.parallel.pp);
   if (!cluster || model->heads % point.engine.parallel.tp != 0) return std::nullopt;
   point.load = {whole(s, "concurrency"), whole(s, "prompt"), whole(s, "response")};
-  Bytes const room = kv_budget(*model, point.engine, p.gpu.visible_memory, process_memory());
+  EngineSite const site{p.gpu.visible_memory, Bytes(0)};
+  Bytes const room = kv_budget(*model, point.engine, site, process_memory()).left;
   point.kv_blocks = static_cast<std::int64_t>(std::floor(room / kv_page(*model, point.engine)));
   std::int64_t const pages = (point.engine.max_model_len + kPageTokens - 1) / kPageTokens;
   std::int64_t const sequences = point.kv_blocks / pages;

@@ -132,7 +132,7 @@ void add_gathers(std::vector<LedgerLine>& lines, Part const& p) {
     // FSDP2 gathers the root module's own parameters once for the whole pass; DeepSpeed one module at a time.
     bool const root = t.kind == TrainerKind::fsdp2;
     add("gathered embedding and head", root ? n.outer : n.largest_outer, weight, "", used);
-    if (!p.adapter)
+    if (!p.adapter && !update.empty())  // a line without phases would always be there
       add("layer gradients", n.largest_layer, weight + size_of(t.gradients),
           "before and in the reduce-scatter, ", update);
   } else if (t.kind == TrainerKind::deepspeed && zero >= 1) {

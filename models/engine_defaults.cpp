@@ -50,14 +50,25 @@ EngineDefaults sglang(Gpu const& gpu, int tp) {
     d.max_num_batched_tokens = 16384;
     d.cuda_graph_tokens = 512;
   }
-  double reserve = 512 + 1.5 * std::max(d.max_num_batched_tokens, 2048) + 2 * d.cuda_graph_tokens +
-                   static_cast<double>(tp) / 8 * 1024;
-  if (total > 60 * 1024) reserve = std::max(reserve, 10.0 * 1024);
-  d.gpu_memory_utilization = (total - reserve) / total;
+  EngineOptions e;
+  e.parallel.tp = tp;
+  e.max_num_batched_tokens = d.max_num_batched_tokens;
+  d.gpu_memory_utilization = sglang_static_fraction(gpu, e, d.cuda_graph_tokens);
   return d;
 }
 
 }  // namespace
+
+double sglang_static_fraction(Gpu const& gpu, EngineOptions const& e, int graph_tokens) {
+  double const total = gpu.visible_memory / MiB(1);
+  double const prefill = e.chunked_prefill ? e.max_num_batched_tokens : 0;
+  double reserve = 512 + 1.5 * std::max(prefill, 2048.0) + 2 * graph_tokens +
+                   static_cast<double>(e.parallel.tp) * e.parallel.pp / 8 * 1024;
+  if (e.data_parallel_attention) reserve += (graph_tokens > 300 ? 4.5 : 3) * graph_tokens * e.parallel.tp;
+  if (e.speculative) reserve += 2 * 1024;
+  if (total > 60 * 1024) reserve = std::max(reserve, 10.0 * 1024);
+  return (total - reserve) / total;
+}
 
 EngineDefaults engine_defaults(EngineKind engine, Gpu const& gpu, int tp) {
   switch (engine) {

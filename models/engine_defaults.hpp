@@ -19,6 +19,14 @@ struct EngineDefaults {
   std::string_view source;
 };
 
+// SGLang's mem_fraction_static where it is not given (python/sglang/srt/server_args.py): card less reserve,
+//   reserve = 512 + 1.5 max(chunked prefill, 2048) + 2 x graph tokens + tp x pp / 8 x 1024 MiB
+//             + 3 x graph tokens x tp with data-parallel attention (4.5 x from 300 graph tokens on)
+//             + 2 GiB with speculative decoding,
+// at least 10 GiB on cards over 60 GiB. Chunked prefill is max_num_batched_tokens. (0.88 where SGLang does
+// not know the card's memory, which does not happen here; 2 GiB for DeepEP, which has no option here.)
+double sglang_static_fraction(Gpu const& gpu, EngineOptions const& e, int graph_tokens);
+
 // tp: ranks of one engine. Used as a library where an engine tells that from a server.
 EngineDefaults engine_defaults(EngineKind engine, Gpu const& gpu, int tp);
 

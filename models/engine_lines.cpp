@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/engine_start.hpp"
+#include "models/engine_versions.hpp"
 #include "models/ledger_lines.hpp"
 
 namespace rollcast {
@@ -10,9 +12,22 @@ namespace {
 
 std::string measured(CitedBytes const& c) { return "measured: " + c.source; }
 
-}  // namespace
-
-namespace {
+// Every step concatenates the cache with the new token's K and V: the old one goes only when the new one is
+// there.
+void add_concatenation(std::vector<LedgerLine>& lines, Job const& job, Bytes cache,
+                       std::vector<Phase> const& phases) {
+  if (keeps_old_cache(job.rollout.version)) {
+    add_line(lines,
+             {Role::rollout, MemoryCategory::kv_pages, "KV of the step before",
+              "torch.cat: the old cache lives until the forward returns (transformers before 4.42)"},
+             cache, phases);
+    return;
+  }
+  add_line(lines,
+           {Role::rollout, MemoryCategory::kv_pages, "concatenated K or V of a layer",
+            fmt::format("torch.cat: old and new, {} / {} layers / 2", format(cache), job.model.layers)},
+           cache / (2.0 * job.model.layers), phases);
+}
 
 // generate() of Transformers: on the trainer's GPUs its weights are the trainer's own, and its cache holds
 // one batch; the prompts' logits are computed at every position, in bf16 and fp32.
@@ -30,16 +45,42 @@ void add_static_lines(std::vector<LedgerLine>& lines, Job const& job, ProcessMem
              {Role::rollout, MemoryCategory::cuda_context, "engine context", measured(process.cuda_context)},
              process.cuda_context.value, {});
   }
+  Bytes const cache = batch * length * kv_bytes_per_token(job.model, e);
   add_line(lines,
            {Role::rollout, MemoryCategory::kv_pages, "KV of a batch",
-            fmt::format("{:.0f} sequences x {:.0f} tokens x {:.0f} B", batch, length,
+            fmt::format("{:.0f} sequences x {:.0f} tokens x {:.0f} B, at its longest", batch, length,
                         kv_bytes_per_token(job.model, e).value)},
-           batch * length * kv_bytes_per_token(job.model, e), generate);
+           cache, generate);
+  add_concatenation(lines, job, cache, generate);
   add_line(lines,
            {Role::rollout, MemoryCategory::logits, "prompt logits",
             fmt::format("{:.0f} x {:.0f} tokens x {} x 6 B", batch, prompt,
                         grouped(static_cast<double>(job.model.vocab)))},
            bytes(batch * prompt * job.model.vocab * 6 / e.parallel.tp), generate);
+}
+
+}  // namespace
+
+namespace {
+
+void add_kv(std::vector<LedgerLine>& lines, Job const& job, ProcessMemory const& process,
+            std::vector<Phase> const& phases) {
+  EngineOptions const& e = job.rollout;
+  EngineStart const start = engine_start(job, process);
+  Bytes const token = kv_bytes_per_token(job.model, e);
+  if (e.kv == KvCache::preallocated) {
+    double const tokens = static_cast<double>(e.max_num_seqs) * static_cast<double>(start.longest);
+    add_line(lines,
+             {Role::rollout, MemoryCategory::kv_pages, "preallocated KV",
+              fmt::format("{} sequences x {} tokens x {:.0f} B", e.max_num_seqs, start.longest, token.value)},
+             tokens * token, phases);
+    return;
+  }
+  add_line(lines,
+           {Role::rollout, MemoryCategory::kv_pages, "KV pages",
+            fmt::format("{} pages x {} tokens x {:.0f} B; {}", grouped(static_cast<double>(start.blocks)),
+                        e.block_size, token.value, start.budget.formula)},
+           static_cast<double>(std::max<std::int64_t>(0, start.blocks)) * kv_page(job.model, e), phases);
 }
 
 }  // namespace
@@ -59,13 +100,7 @@ void add_engine_lines(std::vector<LedgerLine>& lines, Job const& job, ProcessMem
   bool const sleeps = awake != all;
   add(MemoryCategory::weights, "engine weights", cut, weights, sleeps ? awake : always);
 
-  std::int64_t const blocks = kv_blocks(job);
-  std::vector<Phase> const kv = engine_kv_phases(job);
-  add(MemoryCategory::kv_pages, "KV pages",
-      fmt::format("{} pages x {} tokens x {:.0f} B; utilization {:g} x {} less weights and activation peak",
-                  grouped(static_cast<double>(blocks)), e.block_size, kv_bytes_per_token(job.model, e).value,
-                  e.gpu_memory_utilization, format(job.cluster.node.gpu.visible_memory)),
-      static_cast<double>(std::max<std::int64_t>(0, blocks)) * kv_page(job.model, e), sleeps ? kv : always);
+  add_kv(lines, job, process, sleeps ? engine_kv_phases(job) : always);
   add(MemoryCategory::activations, "engine step",
       fmt::format("larger of the forward of {} tokens and the sampler of {} sequences",
                   e.max_num_batched_tokens, e.max_num_seqs),
@@ -86,11 +121,16 @@ void add_engine_lines(std::vector<LedgerLine>& lines, Job const& job, ProcessMem
   LedgerLine copy;
   copy.role = Role::rollout;
   copy.category = MemoryCategory::weights;
-  copy.bytes = weights;
+  copy.bytes = sleeping_copy(job.model, e);
   copy.host = true;
   copy.name = "sleeping engine weights";
   copy.formula =
-      "sleep level 1 copies them to pinned memory, which stays with the process (vllm-project/vllm#16663)";
+      e.kind == EngineKind::vllm
+          ? fmt::format(
+                "sleep level 1 copies {} to pinned memory, each allocation rounded up to a power of "
+                "two; it stays with the process (vllm-project/vllm#16663)",
+                format(weights))
+          : "sleep level 1 copies them to pinned memory, which stays with the process";
   lines.push_back(copy);
 }
 

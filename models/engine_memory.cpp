@@ -1,8 +1,14 @@
 #include "models/engine_memory.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
 
 #include "models/engine_layout.hpp"
+#include "models/engine_versions.hpp"
 #include "models/sharding.hpp"
 #include "models/training.hpp"
 
@@ -55,6 +61,69 @@ Bytes layer_kv(Architecture const& a, int layer, EngineOptions const& e) {
   return elements / layout.groups * size_of(e.kv_cache);
 }
 
+// Those of the layers that are in one byte, on the largest stage.
+Bytes fp8_weights(Architecture const& a, EngineOptions const& e) {
+  Bytes largest;
+  for (Stage const& s : pipeline_stages(a, e.parallel.pp)) {
+    double sum = 0;
+    for (Tensor const& t : layer_tensors(a, s)) {
+      if (t.matmul) sum += static_cast<double>(shard_count(t, a, engine_cut(e, t)));
+    }
+    largest = max(largest, bytes(sum));
+  }
+  return largest;
+}
+
+// Name of the tensor that vLLM fuses this one into.
+std::string fused(Tensor const& t) {
+  std::string name = t.name;
+  for (auto const& [part, fusion] :
+       {std::pair("q_proj", "qkv_proj"), std::pair("k_proj", "qkv_proj"), std::pair("v_proj", "qkv_proj"),
+        std::pair("gate_proj", "gate_up_proj"), std::pair("up_proj", "gate_up_proj")}) {
+    std::size_t const at = name.find(std::string(".") + part);
+    if (at != std::string::npos) return name.replace(at + 1, std::string(part).size(), fusion);
+  }
+  return name;
+}
+
+double whole(double bytes, double unit) { return std::ceil(bytes / unit) * unit; }
+
+double power_of_two(double bytes) { return std::exp2(std::ceil(std::log2(bytes))); }
+
+// Pinned bytes of allocations of these sizes.
+double pinned(std::vector<double> const& allocations) {
+  double sum = 0;
+  double small = 0;  // up to 1 MiB: in segments of 2 MiB
+  double middle = 0;
+  for (double b : allocations) {
+    if (b <= MiB(1).value) {
+      small += b;
+    } else if (b < MiB(10).value) {
+      middle += b;
+    } else {
+      sum += power_of_two(whole(b, MiB(2).value));
+    }
+  }
+  return sum + whole(small, MiB(2).value) +
+         whole(middle, MiB(20).value) / MiB(20).value * power_of_two(MiB(20).value);
+}
+
+Bytes stage_sleeping(Architecture const& a, Stage const& s, EngineOptions const& e) {
+  std::vector<double> allocations;
+  auto const add = [&](std::vector<Tensor> const& tensors, bool in_layer) {
+    std::map<std::string, double> merged;
+    for (Tensor const& t : tensors) {
+      merged[fused(t)] +=
+          static_cast<double>(shard_count(t, a, engine_cut(e, t))) * bytes_per_element(t, in_layer, e);
+    }
+    for (auto const& [name, amount] : merged) allocations.push_back(amount);
+  };
+  for (int layer = s.first_layer; layer < s.first_layer + s.layers; ++layer)
+    add(layer_tensors(a, layer), true);
+  add(outer_tensors(a, s, Head::vocabulary), false);
+  return bytes(pinned(allocations));
+}
+
 // The draft of speculative decoding is one layer more (speculative.hpp).
 bool drafts(EngineOptions const& e) { return draft_tokens(e) > 0; }
 
@@ -96,11 +165,54 @@ Bytes kv_bytes_per_token(Architecture const& a, EngineOptions const& e) {
   return drafts(e) ? largest + layer_kv(a, a.layers - 1, e) : largest;
 }
 
-Bytes kv_budget(Architecture const& a, EngineOptions const& e, Bytes capacity, ProcessMemory const& m) {
-  Bytes const communicators = e.parallel.tp * e.parallel.pp > 1 ? m.engine_communicators.value : Bytes(0);
-  Bytes const share = e.gpu_memory_utilization * capacity - engine_weights(a, e) - communicators;
-  if (e.kind == EngineKind::sglang) return share - m.cuda_context.value;
-  return share - engine_activations(a, e, m) - m.engine_non_torch.value;
+KvBudget kv_budget(Architecture const& a, EngineOptions const& e, EngineSite const& site,
+                   ProcessMemory const& m) {
+  bool const communicates = e.parallel.tp * e.parallel.pp > 1;
+  Bytes const communicators = communicates ? m.engine_communicators.value : Bytes(0);
+  Bytes const weights = engine_weights(a, e);
+  KvBudget b;
+  b.free_at_start = site.capacity - site.held - m.cuda_context.value - communicators;
+  b.asked = e.gpu_memory_utilization * site.capacity;
+  if (e.kv_cache_bytes.value > 0) {
+    b.left = e.kv_cache_bytes;
+    b.formula = fmt::format("kv_cache_bytes {}", format(b.left));
+    return b;
+  }
+  auto const take = [&](char const* what, Bytes amount) {
+    if (!(amount.value > 0)) return;
+    b.left -= amount;
+    b.formula += fmt::format(" - {} {}", what, format(amount));
+  };
+  if (e.kind == EngineKind::sglang) {
+    b.asked = b.left = e.gpu_memory_utilization * b.free_at_start;
+    b.formula = fmt::format("{:g} x {} free at the start", e.gpu_memory_utilization, format(b.free_at_start));
+    take("weights", weights);
+    return b;
+  }
+  KvSizing const sizing = kv_sizing(e.kind, e.version);
+  b.left = b.asked;
+  b.formula = fmt::format("{:g} x {}", e.gpu_memory_utilization, format(site.capacity));
+  take("weights", weights);
+  take("activation peak", engine_activations(a, e, m));
+  take("growth outside PyTorch", m.engine_non_torch.value + communicators);
+  if (sizing.whole_card) {
+    take("context", m.cuda_context.value);
+    take("held by others", site.held);
+  }
+  if (sizing.graphs && e.cuda_graphs) take("CUDA graphs", m.cuda_graphs.value);
+  if (sizing.replaced_weights_count_twice && site.sleep_pool && e.weights == DType::fp8) {
+    Bytes const replaced = fp8_weights(a, e);
+    b.left += replaced;
+    b.formula += fmt::format(" + replaced fp8 weights {}", format(replaced));
+  }
+  return b;
+}
+
+Bytes sleeping_copy(Architecture const& a, EngineOptions const& e) {
+  if (e.kind != EngineKind::vllm) return engine_weights(a, e);
+  Bytes largest;
+  for (Stage const& s : pipeline_stages(a, e.parallel.pp)) largest = max(largest, stage_sleeping(a, s, e));
+  return drafts(e) ? largest + draft_weights(a, e) : largest;
 }
 
 Bytes kv_page(Architecture const& a, EngineOptions const& e) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "models/job.hpp"
 #include "models/process_memory.hpp"
@@ -29,14 +30,39 @@ Bytes engine_activations(Architecture const& a, EngineOptions const& e, ProcessM
 // and V twice.)
 Bytes kv_bytes_per_token(Architecture const& a, EngineOptions const& e);
 
-// Bytes left for KV on one rank; 0 or less: the engine refuses to start. capacity is the visible memory.
-// vLLM (0.9.2 and later; the rule for the engines without one of their own too):
+// What an engine finds on its GPU when it starts.
+struct EngineSite {
+  Bytes capacity;           // visible memory
+  Bytes held;               // by other processes (a trainer that started before)
+  bool sleep_pool = false;  // weights and KV in a pool outside PyTorch's allocator
+};
+
+// The sum that sizes the KV pages of one rank.
+struct KvBudget {
+  Bytes asked;          // utilization x capacity
+  Bytes left;           // for KV pages; 0 or less: the engine refuses to start
+  Bytes free_at_start;  // capacity less what is held and the engine's own context and communicators
+  std::string formula;  // "0.9 x 80.00 GB - weights 16.06 GB - ..."
+};
+
+// vLLM, by its release (engine_versions.hpp; the engines without a rule of their own as 0.9.1):
 //   utilization x capacity - weights - activation peak - growth outside PyTorch (communicators included)
-// SGLang, utilization being mem_fraction_static: utilization x capacity - weights - CUDA context -
-// communicators.
-Bytes kv_budget(Architecture const& a, EngineOptions const& e, Bytes capacity, ProcessMemory const& m);
+//   [- the engine's context - held][- CUDA graphs][+ fp8 weights that loading replaced]
+// SGLang, utilization being mem_fraction_static (python/sglang/srt/model_executor/model_runner.py
+// profile_max_num_token: free after the weights less (1 - fraction) of what was free before them):
+//   utilization x free at the start - weights
+// kv_cache_bytes: those, whatever the utilization.
+KvBudget kv_budget(Architecture const& a, EngineOptions const& e, EngineSite const& site,
+                   ProcessMemory const& m);
 
 // Bytes of one page on one rank: block_size tokens.
 Bytes kv_page(Architecture const& a, EngineOptions const& e);
+
+// Host memory of one rank's weights asleep at level 1. vLLM copies each allocation of its pool into a pinned
+// tensor, and PyTorch rounds pinned memory up to a power of two (ATen/core/CachingHostAllocator.h): the
+// matrices are fused (q, k, v; gate, up; all experts of a layer) and allocated one by one in whole 2 MiB,
+// those below 10 MiB together in 20 MiB. Qwen2.5-7B in bf16: 15.2 GB take 28.7 GB. Other engines: the
+// weights.
+Bytes sleeping_copy(Architecture const& a, EngineOptions const& e);
 
 }  // namespace rollcast

@@ -1,15 +1,17 @@
 #include "models/engine_versions.hpp"
 
+#include <array>
 #include <charconv>
 #include <optional>
-#include <utility>
 
 namespace rollcast {
 namespace {
 
-// "0.3.1" is {0, 3}.
-std::optional<std::pair<int, int>> release_of(std::string_view version) {
-  int numbers[2] = {0, 0};
+using Release = std::array<int, 3>;
+
+// "0.3.1" is {0, 3, 1}, "0.7" {0, 7, 0}.
+std::optional<Release> release_of(std::string_view version) {
+  Release numbers{};
   char const* at = version.data();
   char const* const end = at + version.size();
   for (int& number : numbers) {
@@ -19,7 +21,12 @@ std::optional<std::pair<int, int>> release_of(std::string_view version) {
     if (*next != '.') return std::nullopt;
     at = next + 1;
   }
-  return std::pair{numbers[0], numbers[1]};
+  return numbers;
+}
+
+bool before(std::string_view version, Release const& limit) {
+  auto const release = release_of(version);
+  return release && *release < limit;
 }
 
 }  // namespace
@@ -41,9 +48,20 @@ EngineOverhead const* overhead_of_version(EngineKind engine, std::string_view ve
       "60 "
       "% of the matrix peak; forecast within 7 %"};
   if (engine == EngineKind::hf) return &hugging_face;
-  auto const release = release_of(version);
-  if (engine == EngineKind::vllm && release && *release < std::pair{0, 6}) return &early_vllm;
+  if (engine == EngineKind::vllm && before(version, {0, 6, 0})) return &early_vllm;
   return nullptr;
 }
+
+KvSizing kv_sizing(EngineKind engine, std::string_view version) {
+  KvSizing sizing;
+  if (engine != EngineKind::vllm || before(version, {0, 6, 4})) return sizing;
+  bool const v0 = before(version, {0, 8, 0});
+  sizing.whole_card = before(version, {0, 6, 5}) || (!v0 && before(version, {0, 9, 1}));
+  sizing.start_check = !before(version, {0, 9, 1});
+  sizing.graphs = sizing.replaced_weights_count_twice = !before(version, {0, 21, 0});
+  return sizing;
+}
+
+bool keeps_old_cache(std::string_view version) { return before(version, {4, 42, 0}); }
 
 }  // namespace rollcast

@@ -1,5 +1,5 @@
-// What an engine's own work adds to its kernels, by the release: engines of 2023 prepare every step in Python
-// while the GPU waits, later ones do less of it.
+// What changes with an engine's release: its own work beside its kernels (engines of 2023 prepare every step
+// in Python while the GPU waits, later ones do less of it), and how it sizes its KV pages.
 #pragma once
 
 #include <string_view>
@@ -12,5 +12,33 @@ namespace rollcast {
 // Face generate. nullptr: what the profile says of the engine holds. `version` is "0.3.1"; empty: a current
 // one.
 EngineOverhead const* overhead_of_version(EngineKind engine, std::string_view version);
+
+// What counts against gpu_memory_utilization when a release of vLLM sizes its KV pages. Weights, PyTorch's
+// peak in the start-up profile and the engine's own growth outside PyTorch always do.
+struct KvSizing {
+  bool whole_card = false;   // all else in use on the card too, whoever holds it
+  bool start_check = false;  // refuses to start where less is free than it asks for
+  bool graphs = false;       // an estimate of the CUDA graphs, which are captured afterwards, too
+  // In a sleep pool, fp8 weights that loading replaces are unmapped, but still count as PyTorch's: the growth
+  // outside PyTorch comes out too small by one copy of them, and KV that much larger.
+  bool replaced_weights_count_twice = false;
+};
+
+// Releases of vLLM; empty: a current one.
+//   to 0.6.3         own growth: peak = free at the start - free after the profile (pull 2863;
+//                    vllm/worker/worker.py@002a0ba9)
+//   0.6.4            whole card (issue 10451)
+//   0.6.5 to 0.7     own growth (pulls 10511, 12126: V0)
+//   0.8 to 0.9.0     whole card (V1: vllm/v1/worker/gpu_worker.py@0012cf69; pull 19312 names the fault)
+//   0.9.1 to 0.20    own growth, start check (issue 20305; pulls 18974, 19312; gpu_worker.py@35d5cda1)
+//   from 0.21        the same and the graphs (its own log line: default since 0.21.0; pull 30515); replaced
+//                    weights: issue 40256 and pull 40258 for the cause, pull 49151 for one whole copy, NeMo
+//                    RL pull 3280 for releases: not in 0.20.0, in 0.25.1
+// Other engines: own growth alone.
+KvSizing kv_sizing(EngineKind engine, std::string_view version);
+
+// Hugging Face generate keeps the cache of the step before beside the new one until a forward returns
+// (transformers before 4.42 hand it over as tuples); later the cache is updated layer by layer.
+bool keeps_old_cache(std::string_view version);
 
 }  // namespace rollcast

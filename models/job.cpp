@@ -284,6 +284,16 @@ std::string_view name_of(KernelStack v) {
   no_such_value("KernelStack");
 }
 
+std::string_view name_of(KvCache v) {
+  switch (v) {
+    case KvCache::paged:
+      return "paged";
+    case KvCache::preallocated:
+      return "static";
+  }
+  no_such_value("KvCache");
+}
+
 std::string_view name_of(EngineBalance v) {
   switch (v) {
     case EngineBalance::contiguous:

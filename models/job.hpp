@@ -176,6 +176,10 @@ struct Speculation {
   double acceptance = 0.8;
 };
 
+// paged: blocks out of what the engine leaves itself; preallocated: room for max_num_seqs sequences of the
+// longest length, from the start.
+enum class KvCache { paged, preallocated };
+
 struct EngineOptions {
   EngineKind kind = EngineKind::vllm;
   std::string version;                   // of the engine, "0.3.1"; empty: a current one
@@ -187,7 +191,9 @@ struct EngineOptions {
   double oversampling = 1;  // prompts started over prompts needed; the phase ends when enough have finished
   bool partial_rollout = false;  // unfinished samples go on in the next step; else they are thrown away
   double gpu_memory_utilization = 0.9;
-  int block_size = 16;  // tokens per KV page
+  KvCache kv = KvCache::paged;
+  Bytes kv_cache_bytes;  // of KV pages on a rank, in place of what gpu_memory_utilization leaves; 0: that
+  int block_size = 16;   // tokens per KV page
   int max_num_seqs = 1024;
   int max_num_batched_tokens = 8192;
   int max_model_len = 0;  // 0: prompt + response maximum of the workload
@@ -199,7 +205,7 @@ struct EngineOptions {
   bool logprobs = false;          // log-probabilities of the sampled tokens are returned
   DType weights = DType::bf16;
   DType kv_cache = DType::bf16;
-  int sleep_level = 1;  // colocated: 1 weights to host, 2 weights dropped
+  int sleep_level = 1;  // colocated: 0 pause only, 1 weights to host, 2 weights dropped
 };
 
 // ---- framework
@@ -241,6 +247,14 @@ struct FrameworkOptions {
   bool pinned_copies = true;       // the trainer's states move through page-locked memory
   Experience experience = Experience::step;
   bool critic_in_background = false;  // the next step's generation does not wait for the critic's update
+  // Colocated: the engines start on empty GPUs; else beside what the trainer holds between its phases.
+  bool engine_first = true;
+  bool wake_by_tags = true;  // weights wake for the sync, KV pages after it; else both for the sync
+  bool empty_cache = true;   // PyTorch's free blocks go back to the driver before an engine wakes
+  // Copies of a whole trained model that a rank holds on the host while it is loaded (DeepSpeed below stage
+  // 3: the tensors and the flat buffer); a frozen model then has one.
+  int load_copies = 0;
+  double host_memory_share = 1;  // of a node's memory, beyond which the launcher ends processes
 };
 
 // ---- workload and schedule
@@ -366,6 +380,7 @@ std::string_view name_of(Fp8Scaling v);
 std::string_view name_of(KernelStack v);
 std::string_view name_of(EngineBalance v);
 std::string_view name_of(ExpertDispatch v);
+std::string_view name_of(KvCache v);
 std::string_view name_of(QueueRule v);
 std::string_view name_of(Experience v);
 

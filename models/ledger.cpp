@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <stdexcept>
 
 #include "models/ledger_lines.hpp"
@@ -41,6 +40,30 @@ void add_refit_buffer(RankLedger& l, Job const& job, ProcessMemory const& proces
            process.refit_share * free, {Phase::weight_sync});
 }
 
+// PyTorch keeps what the trainer's largest phase has freed, unless the framework empties its cache; an engine
+// that wakes allocates from the driver, which does not get it.
+void add_allocator_cache(RankLedger& l, Job const& job) {
+  if (job.framework.empty_cache || !colocated(job) || !engine_sleeps(job)) return;
+  auto const tensors = [&](Phase p) {
+    Bytes sum;
+    for (LedgerLine const& line : l.lines) {
+      if (!line.host && line.role != Role::process && present(line, p)) sum += line.bytes;
+    }
+    return sum;
+  };
+  Bytes most;
+  for (Phase p : step_phases(job)) most = max(most, tensors(p));
+  for (Phase p : engine_weight_phases(job)) {
+    std::size_t const before = l.lines.size();
+    add_line(
+        l.lines,
+        {Role::process, MemoryCategory::allocator_cache, "cached blocks",
+         fmt::format("peak {} less {} in use; the cache is not emptied", format(most), format(tensors(p)))},
+        most - tensors(p), {p});
+    if (l.lines.size() > before) l.lines.back().from_first_update = true;
+  }
+}
+
 // A pool of engines alone has no stages of the trainer.
 int stages_here(Job const& job) { return holds_models(job) ? job.train.parallel.pp : 1; }
 
@@ -49,15 +72,9 @@ RankLedger stage_ledger(Job const& job, int stage, ProcessMemory const& process)
   l.pipeline_stage = stage;
   l.ranks = job.cluster.gpus() / stages_here(job);
   l.capacity = job.cluster.node.gpu.visible_memory;
-  for (ModelRole const& r : model_roles(job.algorithm)) {
-    if (!runs_here(job, r.role)) continue;
-    Job of_role = job;
-    of_role.train = trainer_of(job, r.role);
-    add_state_lines(l.lines, of_role, r, stage);
-    add_compute_lines(l.lines, of_role, r, stage);
-  }
+  l.lines = trainer_lines(job, stage, process);
+  add_allocator_cache(l, job);
   if (has_rollout(job.algorithm) && runs_here(job, Role::rollout)) add_engine_lines(l.lines, job, process);
-  if (holds_models(job)) add_process_lines(l.lines, job, process);
   add_refit_buffer(l, job, process);
   return l;
 }
@@ -96,8 +113,23 @@ std::string_view name_of(MemoryCategory c) {
       return "cuda_context";
     case MemoryCategory::engine_residue:
       return "engine_residue";
+    case MemoryCategory::allocator_cache:
+      return "allocator_cache";
   }
   throw std::logic_error("no such MemoryCategory");
+}
+
+std::vector<LedgerLine> trainer_lines(Job const& job, int stage, ProcessMemory const& process) {
+  std::vector<LedgerLine> lines;
+  for (ModelRole const& r : model_roles(job.algorithm)) {
+    if (!runs_here(job, r.role)) continue;
+    Job of_role = job;
+    of_role.train = trainer_of(job, r.role);
+    add_state_lines(lines, of_role, r, stage);
+    add_compute_lines(lines, of_role, r, stage);
+  }
+  if (holds_models(job)) add_process_lines(lines, job, process);
+  return lines;
 }
 
 void add_line(std::vector<LedgerLine>& lines, LineText const& text, Bytes amount,
@@ -222,12 +254,6 @@ MemoryPeak host_peak(std::vector<RankLedger> const& ledgers, ClusterSpec const& 
     if (sum > best.bytes) best = {p, sum};
   }
   return best;
-}
-
-std::int64_t kv_blocks(Job const& job) {
-  Bytes const budget =
-      kv_budget(job.model, job.rollout, job.cluster.node.gpu.visible_memory, process_memory());
-  return static_cast<std::int64_t>(std::floor(budget / kv_page(job.model, job.rollout)));
 }
 
 }  // namespace rollcast

@@ -30,7 +30,8 @@ enum class MemoryCategory {
   cuda_graphs,
   nccl_buffers,
   cuda_context,
-  engine_residue
+  engine_residue,
+  allocator_cache
 };
 std::string_view name_of(MemoryCategory c);
 
@@ -42,6 +43,9 @@ struct LedgerLine {
   std::vector<Phase> phases;  // when it is there; empty: always
   std::string formula;        // how the number comes about, for people: "8,030,261,248 x 2 B"
   std::string name;           // tells lines of one category apart: "adapter", "fp32 logits"
+  // Made by the role's first update: PyTorch's and Megatron's optimizers allocate their states in their first
+  // step, and blocks are free in PyTorch's cache only after the peak of an update.
+  bool from_first_update = false;
 };
 
 // Ranks with the same lines.
@@ -75,9 +79,5 @@ MemoryPeak host_peak(std::vector<RankLedger> const& ledgers, ClusterSpec const& 
 
 // Phases that any line names, in the order of Phase.
 std::vector<Phase> named_phases(RankLedger const& l);
-
-// KV pages of one rollout engine: what gpu_memory_utilization leaves after weights, activations and residue,
-// in whole pages over the engine's ranks. 0 or less: the engine refuses to start.
-std::int64_t kv_blocks(Job const& job);
 
 }  // namespace rollcast

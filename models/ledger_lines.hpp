@@ -29,6 +29,9 @@ void add_state_lines(std::vector<LedgerLine>& lines, Job const& job, ModelRole c
 // Activations, logits and gather buffers of one model.
 void add_compute_lines(std::vector<LedgerLine>& lines, Job const& job, ModelRole const& r, int stage);
 
+// Everything of the trainer on a rank of pipeline stage `stage`: its models and its process.
+std::vector<LedgerLine> trainer_lines(Job const& job, int stage, ProcessMemory const& process);
+
 // The colocated rollout engine, asleep and awake.
 void add_engine_lines(std::vector<LedgerLine>& lines, Job const& job, ProcessMemory const& process);
 

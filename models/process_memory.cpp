@@ -30,6 +30,7 @@ ProcessMemory make_process_memory() {
       bytes(39),
       "vllm-project/vllm#10511: 1.26 GiB peak for 8,192 tokens and 256 sequences of Llama-3-8B, the "
       "same at TP 1 and TP 2; less 8,192 hidden states, over 256 x 128,256 logits"};
+  m.host_process = {GB(1.17), "OpenRLHF#911: Ray's table of the memory of reference actors"};
   m.refit_share = 0.3;
   m.refit_share_source = "NVIDIA-NeMo/RL#3356: refit buffer ratio, default 0.3 of the free memory";
   return m;
@@ -46,7 +47,8 @@ std::vector<std::pair<std::string, CitedBytes>> cited_bytes(ProcessMemory const&
   return {{"cuda_context", m.cuda_context},         {"communicator_pair", m.communicator_pair},
           {"communicator", m.communicator},         {"engine_communicators", m.engine_communicators},
           {"engine_non_torch", m.engine_non_torch}, {"cuda_graphs", m.cuda_graphs},
-          {"engine_residue", m.engine_residue},     {"sampler_per_logit", m.sampler_per_logit}};
+          {"engine_residue", m.engine_residue},     {"sampler_per_logit", m.sampler_per_logit},
+          {"host_process", m.host_process}};
 }
 
 Bytes trainer_communicators(Job const& job, ProcessMemory const& m) {

@@ -24,6 +24,7 @@ struct ProcessMemory {
   CitedBytes cuda_graphs;           // of a rollout engine; outside the sleep pool
   CitedBytes engine_residue;        // of a sleeping engine beyond context, communicators and graphs
   CitedBytes sampler_per_logit;     // peak of a rollout engine's sampler, per sequence and vocabulary entry
+  CitedBytes host_process;          // host memory of a process whose model is on a GPU
   double refit_share = 0;           // of the free memory, taken by the weight-sync buffer
   std::string refit_share_source;
 };

@@ -32,10 +32,6 @@ std::size_t position(std::vector<Phase> const& order, Phase p) {
   return static_cast<std::size_t>(std::find(order.begin(), order.end(), p) - order.begin());
 }
 
-bool engine_sleeps(Job const& job) {
-  return contains(step_phases(job), Phase::sleep) && job.rollout.sleep_level > 0;
-}
-
 std::vector<Phase> trainer_phases() {
   return {Phase::old_logprob, Phase::reference, Phase::values, Phase::update_critic, Phase::update_actor};
 }
@@ -94,6 +90,10 @@ Residency optimizer_residency(Job const& job, ModelRole const& r) {
   return {all, {}};
 }
 
+bool engine_sleeps(Job const& job) {
+  return contains(step_phases(job), Phase::sleep) && job.rollout.sleep_level > 0;
+}
+
 std::vector<Phase> engine_weight_phases(Job const& job) {
   std::vector<Phase> order = step_phases(job);
   if (!engine_sleeps(job)) return order;
@@ -108,7 +108,7 @@ std::vector<Phase> engine_kv_phases(Job const& job) {
   if (!engine_sleeps(job)) return order;
   std::vector<Phase> const synced =
       stretch(order, position(order, Phase::sleep), {Phase::weight_sync}, {Phase::sleep});
-  if (synced.empty()) return engine_weight_phases(job);
+  if (synced.empty() || !job.framework.wake_by_tags) return engine_weight_phases(job);
   std::vector<Phase> kv = without(synced, {Phase::weight_sync});
   kv.push_back(Phase::sleep);
   return only(order, kv);

@@ -25,9 +25,12 @@ Residency weights_residency(Job const& job, ModelRole const& r);
 Residency gradients_residency(Job const& job, ModelRole const& r);
 Residency optimizer_residency(Job const& job, ModelRole const& r);
 
-// Phases in which the engine's weights, its KV pages are on the GPU: all when the step has no sleep (or
-// sleep_level is 0); else from the weight_sync or wake before generate to the end of sleep, KV only after
-// weight_sync.
+// Whether the engine frees GPU memory between two rollouts: the step has a sleep, and sleep_level is not 0.
+bool engine_sleeps(Job const& job);
+
+// Phases in which the engine's weights, its KV pages are on the GPU: all when the engine never sleeps; else
+// from the weight_sync or wake before generate to the end of sleep, KV only after weight_sync where the
+// framework wakes by tags.
 std::vector<Phase> engine_weight_phases(Job const& job);
 std::vector<Phase> engine_kv_phases(Job const& job);
 

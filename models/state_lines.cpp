@@ -49,7 +49,11 @@ void add_trained(std::vector<LedgerLine>& lines, Job const& job, ModelRole const
   add(MemoryCategory::weights, each.weights, zero >= 3, weights);
   add(MemoryCategory::gradients, each.gradients, zero >= 2, gradients_residency(job, r));
   add(MemoryCategory::master_weights, each.master_weights, zero >= 1, master);
+  std::size_t const before = lines.size();
   add(MemoryCategory::optimizer_states, each.optimizer_states, zero >= 1, optimizer);
+  // DeepSpeed makes them at the start (initialize_optimizer_states), the others in their first step.
+  for (std::size_t i = before; i < lines.size(); ++i)
+    lines[i].from_first_update = job.train.kind != TrainerKind::deepspeed;
 }
 
 void add_frozen(std::vector<LedgerLine>& lines, Job const& job, ModelRole const& r, Counts const& c,

@@ -109,7 +109,7 @@ void order(Seconds start, Seconds end, char const* kind) {
 }
 
 constexpr Role kLastRole = Role::process;
-constexpr MemoryCategory kLastCategory = MemoryCategory::engine_residue;
+constexpr MemoryCategory kLastCategory = MemoryCategory::allocator_cache;
 constexpr Phase kLastPhase = Phase::checkpoint;
 
 void read_header(Json const& j, EventLog& log) {

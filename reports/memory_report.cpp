@@ -6,6 +6,7 @@
 #include <array>
 
 #include "models/activations.hpp"
+#include "models/engine_start.hpp"
 #include "models/pools.hpp"
 #include "models/roles.hpp"
 #include "sim/phases.hpp"
@@ -19,7 +20,7 @@ struct Column {
   Category category;
   char const* heading;
 };
-constexpr std::array<Column, 12> columns = {{{Category::weights, "weight"},
+constexpr std::array<Column, 13> columns = {{{Category::weights, "weight"},
                                              {Category::gradients, "grads"},
                                              {Category::master_weights, "master"},
                                              {Category::optimizer_states, "optim"},
@@ -30,7 +31,8 @@ constexpr std::array<Column, 12> columns = {{{Category::weights, "weight"},
                                              {Category::cuda_graphs, "graphs"},
                                              {Category::nccl_buffers, "nccl"},
                                              {Category::cuda_context, "ctx"},
-                                             {Category::engine_residue, "resid"}}};
+                                             {Category::engine_residue, "resid"},
+                                             {Category::allocator_cache, "cached"}}};
 
 std::string gib(Bytes b) { return b.value > 0 ? fmt::format("{:.2f}", b / GiB(1)) : "-"; }
 
@@ -132,22 +134,6 @@ std::string kv_text(KvForecast const& kv) {
       kv.block_tokens, kv.blocks * kv.block_tokens, kv.bytes_per_token.value);
 }
 
-// A refusal to start, or nothing.
-std::string engine_refusal(KvForecast const& kv) {
-  if (kv.blocks <= 0) {
-    return fmt::format(
-        "Does not fit: the rollout engine refuses to start, it lacks {} of memory for a first KV page; raise "
-        "gpu_memory_utilization or the rollout's tp.",
-        format(max(bytes(1), kv.block_tokens * kv.bytes_per_token - kv.budget)));
-  }
-  if (kv.blocks * kv.block_tokens >= kv.longest_sequence) return {};
-  return fmt::format(
-      "Does not fit: the rollout engine refuses to start, its KV cache holds {} tokens and one sequence may "
-      "have {}; "
-      "raise gpu_memory_utilization or the rollout's tp.",
-      kv.blocks * kv.block_tokens, kv.longest_sequence);
-}
-
 // The weights reach the engines' pool too.
 bool takes_part(Job const& job, int pool, Phase phase) {
   return pool_of_phase(job, phase) == pool ||
@@ -156,20 +142,21 @@ bool takes_part(Job const& job, int pool, Phase phase) {
 
 KvForecast kv_of(Job const& job) {
   KvForecast kv;
-  kv.blocks = kv_blocks(job);
+  EngineStart const start = engine_start(job);
+  kv.blocks = start.blocks;
   kv.block_tokens = job.rollout.block_size;
   kv.bytes_per_token = kv_bytes_per_token(job.model, job.rollout);
-  kv.budget = kv_budget(job.model, job.rollout, job.cluster.node.gpu.visible_memory, process_memory());
-  kv.longest_sequence = longest_sequence(job);
+  kv.refusal = start.refusal;
   return kv;
 }
 
 std::string host_text(PoolMemory const& pool) {
   MemoryPeak const host = host_peak(pool.ledgers, pool.cluster);
-  return fmt::format("Host memory of the fullest node{}: {} of {}{}.\n",
+  return fmt::format("Host memory of the fullest node{}: {} of {}{}; {} while models are loaded.\n",
                      pool.name.empty() ? "" : fmt::format(" of pool {}", pool.name), format(host.bytes),
                      format(pool.cluster.node.host_memory),
-                     host.bytes.value > 0 ? fmt::format(" in {}", name_of(host.phase)) : "");
+                     host.bytes.value > 0 ? fmt::format(" in {}", name_of(host.phase)) : "",
+                     format(pool.host_at_load));
 }
 
 std::string changes_text(std::vector<MemoryChange> const& changes) {
@@ -195,7 +182,9 @@ MemoryForecast forecast_memory(Scenario const& s) {
   for (std::size_t p = 0; p < pools; ++p) {
     int const index = static_cast<int>(p);
     Job const job = on_pool(s.job, index);
-    PoolMemory pool{pools > 1 ? pools_of(s.job)[p].name : "", job.cluster, {}, memory_ledger(job)};
+    PoolMemory pool{pools > 1 ? pools_of(s.job)[p].name : "", job.cluster, {}, memory_ledger(job), {}, {}};
+    pool.host_limit = job.framework.host_memory_share * job.cluster.node.host_memory;
+    pool.host_at_load = job.cluster.node.gpus * host_at_load(job);
     for (Phase phase : step_phases(s.job)) {
       if (takes_part(s.job, index, phase)) pool.phases.push_back(phase);
     }
@@ -207,7 +196,10 @@ MemoryForecast forecast_memory(Scenario const& s) {
 
 MemoryVerdict memory_verdict(MemoryForecast const& f) {
   if (f.kv) {
-    if (std::string const refusal = engine_refusal(*f.kv); !refusal.empty()) return {false, refusal};
+    if (!f.kv->refusal.empty())
+      return {false, fmt::format("Does not fit: the rollout engine refuses to start: {}; change "
+                                 "gpu_memory_utilization or the rollout's tp.",
+                                 f.kv->refusal)};
   }
   Fullest const full = fullest(f);
   RankLedger const& l = *full.ledger;
@@ -221,11 +213,14 @@ MemoryVerdict memory_verdict(MemoryForecast const& f) {
   }
   for (PoolMemory const& pool : f.pools) {
     MemoryPeak const host = host_peak(pool.ledgers, pool.cluster);
-    Bytes const capacity = pool.cluster.node.host_memory;
-    if (host.bytes <= capacity) continue;
-    return {false, fmt::format("Does not fit: a node needs {} of host memory in {}, {} more than its {}.",
-                               format(host.bytes), name_of(host.phase), format(host.bytes - capacity),
-                               format(capacity))};
+    bool const at_load = pool.host_at_load > host.bytes;
+    Bytes const most = max(host.bytes, pool.host_at_load);
+    if (most <= pool.host_limit) continue;
+    return {false,
+            fmt::format(
+                "Does not fit: a node needs {} of host memory {}, {} more than its {}.", format(most),
+                at_load ? std::string("while models are loaded") : fmt::format("in {}", name_of(host.phase)),
+                format(most - pool.host_limit), format(pool.host_limit))};
   }
   return {true, fmt::format("Fits: {} peaks at {} in {}, {} below the {} that a process sees.", who,
                             format(top.bytes), name_of(top.phase), format(l.capacity - top.bytes),

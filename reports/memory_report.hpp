@@ -16,8 +16,7 @@ struct KvForecast {
   std::int64_t blocks = 0;  // pages of one engine; 0 or less: it refuses to start
   int block_tokens = 0;
   Bytes bytes_per_token;  // on one rank
-  Bytes budget;           // on one rank; negative: what is missing
-  std::int64_t longest_sequence = 0;
+  std::string refusal;    // why the engine refuses to start; empty: it starts
 };
 
 // The GPUs of one pool.
@@ -26,6 +25,8 @@ struct PoolMemory {
   ClusterSpec cluster;
   std::vector<Phase> phases;  // of one step that the pool takes part in, in order
   std::vector<RankLedger> ledgers;
+  Bytes host_limit;    // of a node
+  Bytes host_at_load;  // of a node whose GPUs all load
 };
 
 // A change of the scenario with which it would fit.
@@ -47,7 +48,7 @@ MemoryForecast forecast_memory(Scenario const& s);
 
 // One sentence: whether it fits, by how much, in which phase. What stops a run first comes first: an engine
 // that refuses to start (no page, or too few for one sequence of the longest length), a GPU over its visible
-// memory, a node over its host memory.
+// memory, a node over its host memory in a step or while models are loaded.
 struct MemoryVerdict {
   bool fits = true;
   std::string sentence;

@@ -3,11 +3,35 @@
 #include <algorithm>
 #include <map>
 
+#include "models/engine_start.hpp"
+#include "models/residency.hpp"
+
 namespace rollcast {
 namespace {
 
 bool present(LedgerLine const& line, Phase phase) {
   return line.phases.empty() || std::find(line.phases.begin(), line.phases.end(), phase) != line.phases.end();
+}
+
+// Whether the line exists by now: a first update of its role is done or under way.
+bool made(PhaseRun const& p, LedgerLine const& line) {
+  if (!line.from_first_update) return true;
+  std::vector<Role> const& done = p.run.updated;
+  if (line.role == Role::process) return !done.empty();
+  bool const updates = p.phase == (line.role == Role::critic ? Phase::update_critic : Phase::update_actor);
+  return updates || std::find(done.begin(), done.end(), line.role) != done.end();
+}
+
+// The pool's ledgers as they are by now.
+std::vector<RankLedger> ledgers_now(PhaseRun const& p) {
+  std::vector<RankLedger> ledgers = p.pool.ledgers;
+  for (RankLedger& l : ledgers)
+    std::erase_if(l.lines, [&](LedgerLine const& line) { return !made(p, line); });
+  return ledgers;
+}
+
+std::size_t ledger_index(PoolState const& pool, int of_class) {
+  return static_cast<std::size_t>(pool.ledger_of_class[static_cast<std::size_t>(of_class)]);
 }
 
 }  // namespace
@@ -17,7 +41,7 @@ void record_memory(PhaseRun const& p) {
   std::vector<std::map<std::pair<Role, MemoryCategory>, double>> of_ledger(p.pool.ledgers.size());
   for (std::size_t l = 0; l < of_ledger.size(); ++l) {
     for (LedgerLine const& line : p.pool.ledgers[l].lines) {
-      if (line.host) continue;
+      if (line.host || !made(p, line)) continue;
       of_ledger[l][{line.role, line.category}] += present(line, p.phase) ? line.bytes.value : 0;
     }
   }
@@ -46,6 +70,10 @@ OomRecord oom_at(PhaseRun const& p, int rank_class, Bytes need, Bytes capacity, 
   if (largest != nullptr) {
     oom.allocation = std::string(name_of(largest->role)) + " " + std::string(name_of(largest->category));
     oom.requested = largest->bytes;
+    // An engine that sleeps maps its weights and pages by the driver: no message of PyTorch.
+    bool const pool =
+        largest->category == MemoryCategory::weights || largest->category == MemoryCategory::kv_pages;
+    if (largest->role == Role::rollout && pool && engine_sleeps(p.pool.job)) oom.kind = OomKind::driver;
   }
   oom.allocated = need - oom.requested;
   oom.free = max(capacity - oom.allocated, Bytes(0));
@@ -62,33 +90,54 @@ LedgerLine const* largest_line(RankLedger const& ledger, Phase phase, bool host)
   return largest;
 }
 
-std::optional<OomRecord> host_out_of_memory(PhaseRun const& p) {
+Bytes host_limit(Job const& job) { return job.framework.host_memory_share * job.cluster.node.host_memory; }
+
+std::optional<OomRecord> host_out_of_memory(PhaseRun const& p, std::vector<RankLedger> const& ledgers) {
   ClusterSpec const& cluster = p.pool.job.cluster;
-  Bytes const need = host_total(p.pool.ledgers, cluster, p.phase);
-  if (need <= cluster.node.host_memory) return std::nullopt;
+  Bytes const need = host_total(ledgers, cluster, p.phase);
+  if (need <= host_limit(p.pool.job)) return std::nullopt;
   LedgerLine const* largest = nullptr;
   int of_class = 0;
   for (int c = 0; c < p.pool.classes(); ++c) {
-    LedgerLine const* const line = largest_line(p.pool.ledger_of(p.pool.first_class() + c), p.phase, true);
+    LedgerLine const* const line = largest_line(ledgers[ledger_index(p.pool, c)], p.phase, true);
     if (line == nullptr || (largest != nullptr && line->bytes <= largest->bytes)) continue;
     largest = line;
     of_class = c;
   }
-  OomRecord oom = oom_at(p, of_class, need, cluster.node.host_memory, largest);
+  OomRecord oom = oom_at(p, of_class, need, host_limit(p.pool.job), largest);
   oom.kind = OomKind::host;
   return oom;
 }
 
 }  // namespace
 
+std::optional<OomRecord> out_of_memory_at_load(RunState const& run) {
+  for (auto const& pool : run.pools) {
+    Bytes const need = pool->job.cluster.node.gpus * host_at_load(pool->job);
+    Bytes const limit = host_limit(pool->job);
+    if (need <= limit) continue;
+    OomRecord oom;
+    oom.kind = OomKind::host;
+    oom.pool = pool->index;
+    oom.rank = pool->placement.classes.front().ranks.front();
+    oom.phase = step_phases(run.job).front();
+    oom.allocation = "weights while the models are loaded";
+    oom.requested = need;
+    oom.free = limit;
+    return oom;
+  }
+  return std::nullopt;
+}
+
 std::optional<OomRecord> out_of_memory(PhaseRun const& p) {
+  std::vector<RankLedger> const ledgers = ledgers_now(p);
   for (int c = 0; c < p.pool.classes(); ++c) {
-    RankLedger const& ledger = p.pool.ledger_of(p.pool.first_class() + c);
+    RankLedger const& ledger = ledgers[ledger_index(p.pool, c)];
     Bytes const need = total(ledger, p.phase);
     if (need > ledger.capacity)
       return oom_at(p, c, need, ledger.capacity, largest_line(ledger, p.phase, false));
   }
-  return host_out_of_memory(p);
+  return host_out_of_memory(p, ledgers);
 }
 
 }  // namespace rollcast

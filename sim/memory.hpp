@@ -10,6 +10,9 @@ namespace rollcast {
 // Writes the counters of every rank class of the pool for the phase under way.
 void record_memory(PhaseRun const& p);
 
+// A host that loading the models overfills: the run ends before its first step.
+std::optional<OomRecord> out_of_memory_at_load(RunState const& run);
+
 // The first rank class that this phase overfills, with the largest line that the phase brings as the
 // allocation; else the host of the fullest node, with its largest line.
 std::optional<OomRecord> out_of_memory(PhaseRun const& p);

@@ -63,9 +63,13 @@ void work(PhaseRun& p) {
     case Phase::values:
       return forward_pass(p, run.team(Role::critic));
     case Phase::update_critic:
-      return update(p, run.team(Role::critic));
+      update(p, run.team(Role::critic));
+      run.updated.push_back(Role::critic);
+      return;
     case Phase::update_actor:
-      return update(p, run.team(Role::actor));
+      update(p, run.team(Role::actor));
+      run.updated.push_back(Role::actor);
+      return;
     case Phase::weight_sync:
       return synchronise_weights(p);
     case Phase::sleep:
@@ -100,10 +104,10 @@ void stop_out_of_memory(PhaseRun const& p, OomRecord const& oom) {
   EventLog& log = p.run.log;
   log.ooms.push_back(oom);
   log.outcome = Outcome::oom;
-  log.outcome_reason =
-      fmt::format("rank {} runs out of {}memory in {} of {}: {} needs {}, {} are free", oom.rank,
-                  oom.kind == OomKind::host ? "host " : "", name_of(p.phase), step_name(p.batch.step),
-                  oom.allocation, format(oom.requested), format(oom.free));
+  log.outcome_reason = fmt::format(
+      "rank {} runs out of {}memory in {} of {}: {} needs {}, {} are free{}", oom.rank,
+      oom.kind == OomKind::host ? "host " : "", name_of(p.phase), step_name(p.batch.step), oom.allocation,
+      format(oom.requested), format(oom.free), oom.kind == OomKind::driver ? " for the engine's pool" : "");
   p.run.stopped = true;
 }
 

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "models/engine_adapter.hpp"
+#include "models/engine_start.hpp"
 #include "models/engine_versions.hpp"
 #include "models/gradient_buckets.hpp"
 #include "models/rollout_prices.hpp"

@@ -111,7 +111,8 @@ struct RunState {
   std::vector<std::pair<std::int64_t, std::vector<StepSample>>> carried = {};
   bool stopped = false;  // the run ended otherwise than completed
   std::shared_ptr<Background> background =
-      {};  // the critic's update, where the next step does not wait for it
+      {};                          // the critic's update, where the next step does not wait for it
+  std::vector<Role> updated = {};  // roles whose first update is done
 
   Team* find_team(Role role) const {
     for (auto const& t : teams) {

@@ -4,30 +4,14 @@
 
 #include <stdexcept>
 
+#include "models/engine_start.hpp"
+#include "sim/memory.hpp"
 #include "sim/phases.hpp"
 #include "sim/run_setup.hpp"
 #include "sim/schedules.hpp"
 
 namespace rollcast {
 namespace {
-
-// Why the engines would refuse to start; empty: they start.
-std::string engine_refusal(RolloutPool const& rollout) {
-  Job const& job = rollout.job;
-  if (job.rollout.kind == EngineKind::hf) return {};  // no pages
-  if (rollout.kv_blocks <= 0) {
-    return fmt::format("the rollout engine has no memory for KV pages at gpu_memory_utilization {}",
-                       job.rollout.gpu_memory_utilization);
-  }
-  std::int64_t const longest_sequence =
-      longest(job.workload.prompt_tokens) + longest(job.workload.response_tokens);
-  std::int64_t const tokens = rollout.kv_blocks * job.rollout.block_size;
-  if (longest_sequence > tokens) {
-    return fmt::format("the longest sequence has {} tokens, the KV pages of an engine hold {}",
-                       longest_sequence, tokens);
-  }
-  return {};
-}
 
 // "no table covers all_gather of 16 ranks on 2 nodes , ..."; empty where tables cover all.
 std::string unmeasured_collectives(RunState const& run) {
@@ -72,11 +56,18 @@ EventLog simulate(Scenario const& scenario, std::span<Profile const* const> of_p
                .collectives = collectives};
   set_up(run, of_pools);
   if (run.rollout) {
-    if (std::string const refusal = engine_refusal(*run.rollout); !refusal.empty()) {
+    if (std::string const refusal = engine_start(run.rollout->job).refusal; !refusal.empty()) {
       log.outcome = Outcome::refused;
       log.outcome_reason = refusal;
       return log;
     }
+  }
+  if (auto const oom = out_of_memory_at_load(run)) {
+    log.ooms.push_back(*oom);
+    log.outcome = Outcome::oom;
+    log.outcome_reason = fmt::format("a node runs out of host memory: {} need {} of {}", oom->allocation,
+                                     format(oom->requested), format(oom->free));
+    return log;
   }
   engine.spawn("driver", [&] { drive(run); });
   RunResult const result = engine.run();

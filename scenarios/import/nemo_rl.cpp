@@ -173,6 +173,8 @@ void write_rollout(Configuration& c) {
   if (auto const n = c.whole(g + "vllm_kwargs.max_num_seqs")) c.draft.set("rollout.max_num_seqs", *n);
   if (auto const n = c.whole(g + "vllm_kwargs.max_num_batched_tokens"))
     c.draft.set("rollout.max_num_batched_tokens", *n);
+  if (auto const n = c.number(g + "vllm_kwargs.kv_cache_memory_bytes"))
+    c.draft.set_plain("rollout.kv_cache_bytes", fmt::format("{:.0f} B", *n));
   if (c.on(v + "enforce_eager")) c.draft.set_flag("rollout.cuda_graphs", false);
   if (c.text(v + "precision") == "fp8") c.draft.set_text("rollout.weights", "fp8");
   if (c.text(v + "kv_cache_dtype").value_or("").starts_with("fp8"))

@@ -62,7 +62,16 @@ void add_order(std::vector<PresetValue>& v, PresetCase const& c) {
 
 void add_switching(std::vector<PresetValue>& v, PresetCase const& c) {
   bool const colocated = c.mode == PresetMode::colocated;
-  if (colocated) add(v, {kVllmSleep, kVllmWake});
+  if (colocated) {
+    add(v, {kVllmSleep,
+            kVllmWake,
+            {"framework.engine_first", "true",
+             "NeMo RL nemo_rl/algorithms/grpo.py setup: VllmGeneration and its finish_generation come before "
+             "the policy"},
+            {"framework.wake_by_tags", "true",
+             "NeMo RL nemo_rl/algorithms/grpo.py refit_policy_generation: tags weights, then kv_cache"}});
+  }
+  add(v, {kRayMemory});
   add(v, {{"framework.driver_per_step", "0.23 s", kDriver},
           c.trainer == TrainerKind::megatron ? kSyncByExport : kSyncByHandle,
           {"framework.pinned_copies", "false", kPageable},

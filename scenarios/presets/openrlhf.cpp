@@ -47,7 +47,12 @@ void add_controller(std::vector<PresetValue>& v, PresetCase const& c) {
                    "wake]",
              kLoop},
             kVllmSleep,
-            kVllmWake});
+            kVllmWake,
+            {"framework.engine_first", "true",
+             "OpenRLHF openrlhf/cli/train_ppo_ray.py@021d1b09: create_vllm_engines before the models"},
+            {"framework.wake_by_tags", "false",
+             "OpenRLHF openrlhf/trainer/ppo_trainer.py broadcast_to_vllm: wake_up without tags, broadcast, "
+             "sleep"}});
   } else {
     add(v,
         {{"framework.order",
@@ -65,7 +70,11 @@ void add_controller(std::vector<PresetValue>& v, PresetCase const& c) {
            "OpenRLHF openrlhf/cli/train_ppo_ray.py: --ref_reward_offload off"},
           {"framework.optimizer_offload", colocated ? "true" : "false", colocated ? kSleepStates : kNoSleep},
           {"framework.parameters_offload", "false", colocated ? kSleepStates : kNoSleep},
-          {"algorithm.kl_reference", "true", "OpenRLHF openrlhf/cli/train_ppo_ray.py: --init_kl_coef 0.01"}});
+          {"algorithm.kl_reference", "true", "OpenRLHF openrlhf/cli/train_ppo_ray.py: --init_kl_coef 0.01"},
+          {"framework.load_copies", "2",
+           "DeepSpeed runtime/zero/stage_1_and_2.py: the tensors move to the CPU, where the flat buffer is "
+           "built"},
+          kRayMemory});
 }
 
 void add_online_trainer(std::vector<PresetValue>& v, PresetCase const& c) {

@@ -53,8 +53,14 @@ std::string_view order_source(PresetCase const& c) {
 
 void add_controller(std::vector<PresetValue>& v, PresetCase const& c) {
   bool const colocated = c.mode == PresetMode::colocated;
+  add(v, {kRayMemory});
   if (colocated)
-    add(v, {{"framework.sleep_fixed", "8.7 s", kSwitch}, {"framework.wake_fixed", "2.9 s", kSwitch}});
+    add(v, {{"framework.sleep_fixed", "8.7 s", kSwitch},
+            {"framework.wake_fixed", "2.9 s", kSwitch},
+            {"framework.engine_first", "true",
+             "slime train.py: create_rollout_manager, whose engines then release their memory, before the "
+             "training models"},
+            {"framework.wake_by_tags", "true", "slime train.py: onload_weights, update_weights, onload_kv"}});
   add(v, {{"framework.driver_per_step", "0.24 s",
            "assumed: as verl's, which is one controller over Ray as well"},
           {"framework.dispatch_per_phase", "0.2 s",

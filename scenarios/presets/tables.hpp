@@ -77,6 +77,10 @@ inline constexpr std::string_view kDeepspeedGradients =
 inline constexpr std::string_view kDeepspeedOverlap =
     "DeepSpeed runtime/zero/config.py: overlap_comm defaults to true for stage 3 and false below";
 
+// Ray ends the newest worker of a node beyond this share of its memory.
+inline constexpr PresetValue kRayMemory = {"framework.host_memory_share", "0.95",
+                                           "Ray docs, ray-oom-prevention: RAY_memory_usage_threshold 0.95"};
+
 // Megatron Core DistributedDataParallelConfig.
 inline constexpr std::string_view kMegatronKernels =
     "Megatron Core with Transformer Engine: fused norms, SwiGLU and rotary embedding";

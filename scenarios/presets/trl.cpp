@@ -25,7 +25,10 @@ void add_grpo(std::vector<PresetValue>& v, PresetCase const& c) {
   bool const colocated = c.mode == PresetMode::colocated;
   add(v, {{"framework.order",
            "[weight_sync, generate, old_logprob, reference, score, advantage, update_actor]", kLoop}});
-  if (colocated) add(v, {kSyncByHandle});
+  if (colocated)
+    add(v, {kSyncByHandle,
+            {"framework.engine_first", "false",
+             "TRL trl/trainer/grpo_trainer.py __init__: the trainer places the model, then vLLM starts"}});
   if (!colocated) add(v, {{"framework.sync_per_tensor", "1.9 ms", kSyncByCall}});
   add(v,
       {{"framework.reference_on_host", "false", "TRL trl/trainer/grpo_trainer.py: prepared as the model is"},

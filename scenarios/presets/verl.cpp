@@ -73,9 +73,15 @@ std::string_view order_source(PresetCase const& c) {
 }
 
 void add_controller(std::vector<PresetValue>& v, PresetCase const& c) {
+  add(v, {kRayMemory});
   if (c.mode == PresetMode::colocated) {
     add(v, {{"framework.sleep_fixed", "2.1 s", kSwitch},
             {"framework.wake_fixed", "2.5 s", kSwitch},
+            {"framework.engine_first", "false",
+             "verl verl/workers/fsdp_workers.py init_model: the actor, its optimizer and their offload, then "
+             "the rollout"},
+            {"framework.wake_by_tags", "true",
+             "verl verl/workers/fsdp_workers.py rollout_mode: resume weights, update, resume kv_cache"},
             c.trainer == TrainerKind::megatron ? kSyncByExport : kSyncByHandle});
   } else {
     add(v, {{"framework.sync_per_tensor", "0.15 ms", kCheckpointEngine}});

@@ -307,10 +307,34 @@ void describe(Fields& f, TrainerOptions& t) {
   }
 }
 
+namespace {
+
+// Where the KV pages come from.
+void describe_kv(Fields& f, EngineOptions& e) {
+  if (f.listing() || e.kind != EngineKind::hf) {
+    f.choice("kv", e.kv, {KvCache::paged, KvCache::preallocated},
+             "pages shared by all sequences; static: room for max_num_seqs sequences of the longest length, "
+             "taken at the start");
+  } else {
+    f.forbid("kv", "the cache of generate() grows with its batch");
+  }
+  bool const takes_bytes = e.kind == EngineKind::vllm || e.kind == EngineKind::trtllm;
+  if (f.listing() || (takes_bytes && e.kv == KvCache::paged)) {
+    f.quantity("kv_cache_bytes", e.kv_cache_bytes, kNotNegative,
+               "KV pages of a rank, in place of what gpu_memory_utilization leaves (vllm, trtllm); 0: that");
+  } else {
+    f.forbid("kv_cache_bytes", takes_bytes ? "static KV has a size of its own" : "a key of vllm and trtllm");
+  }
+}
+
+}  // namespace
+
 void describe(Fields& f, EngineOptions& e, Gpu const& gpu) {
   f.choice("engine", e.kind, {EngineKind::vllm, EngineKind::sglang, EngineKind::trtllm, EngineKind::hf},
            "rollout engine; hf: generate() of Transformers, one padded batch at a time");
-  f.text("version", e.version, "release of the engine, as in 0.3.1; default: a current one");
+  f.text("version", e.version,
+         "release of the engine, as in 0.3.1 (hf: of Transformers): its speed and how it sizes its KV pages; "
+         "default: a current one");
   f.group("parallel", "how an engine is cut", [&](Fields& g) {
     g.integer("tp", e.parallel.tp, kRanks, "tensor-parallel ranks of one engine");
     g.integer("pp", e.parallel.pp, kRanks, "pipeline stages of one engine");
@@ -349,8 +373,6 @@ void describe(Fields& f, EngineOptions& e, Gpu const& gpu) {
            "prompts started over prompts needed; the phase ends when enough have finished");
   f.flag("partial_rollout", e.partial_rollout,
          "samples that are unfinished then go on in the next step; else they are thrown away");
-  f.number("gpu_memory_utilization", e.gpu_memory_utilization, {0, 1, true},
-           "share of the GPU's memory that the engine takes");
   f.integer("block_size", e.block_size, {1, 65536, false}, "tokens per KV page");
   f.integer("max_num_seqs", e.max_num_seqs, {1, 1e6, false}, "sequences in one step at most");
   if (f.listing()) f.rows().back().fallback = "the engine's for the card";
@@ -370,10 +392,15 @@ void describe(Fields& f, EngineOptions& e, Gpu const& gpu) {
   }
   f.flag("async_scheduling", e.async_scheduling, "the next step is scheduled while the GPU runs this one");
   f.flag("logprobs", e.logprobs, "log-probabilities of the sampled tokens are returned");
+  if (!f.listing() && e.kind == EngineKind::sglang)
+    e.gpu_memory_utilization = sglang_static_fraction(gpu, e, own.cuda_graph_tokens);
+  f.number("gpu_memory_utilization", e.gpu_memory_utilization, {0, 1, true},
+           "share of the GPU's memory that the engine takes; SGLang: mem_fraction_static");
+  describe_kv(f, e);
   f.choice("weights", e.weights, kDTypes, "type of the weights");
   f.choice("kv_cache", e.kv_cache, kDTypes, "type of the KV pages");
-  f.integer("sleep_level", e.sleep_level, {1, 2, false},
-            "colocated: 1 keeps the weights in host memory, 2 drops them");
+  f.integer("sleep_level", e.sleep_level, {0, 2, false},
+            "colocated: 0 only pauses, 1 keeps the weights in host memory, 2 drops them");
   if (!f.listing()) f.set_from("default");  // the notes end here
 }
 
@@ -397,6 +424,16 @@ void describe(Fields& f, FrameworkOptions& o) {
            "engine before its next; as they come");
   f.flag("critic_in_background", o.critic_in_background,
          "the next step's generation does not wait for the critic's update");
+  f.flag("engine_first", o.engine_first,
+         "colocated: the engines start on empty GPUs, else beside what the trainer holds");
+  f.flag("wake_by_tags", o.wake_by_tags,
+         "colocated: weights wake for the weight sync and KV pages after it; else both for the sync");
+  f.flag("empty_cache", o.empty_cache,
+         "colocated: PyTorch's free blocks go back to the driver before an engine wakes");
+  f.integer("load_copies", o.load_copies, {0, 16, false},
+            "copies of a whole trained model on the host of each rank while it is loaded");
+  f.number("host_memory_share", o.host_memory_share, {0, 1, true},
+           "share of a node's memory beyond which the launcher ends processes");
 }
 
 namespace {

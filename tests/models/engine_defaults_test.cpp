@@ -64,5 +64,25 @@ TEST(EngineDefaults, GraphsHoldStepsUpToALimit) {
   EXPECT_EQ(graph_tokens(h100, e), 0);
 }
 
+// A card of 80 GiB = 81,920 MiB, 512 graph tokens, tp 8: 512 + 1.5 x 16,384 + 2 x 512 + 1,024 = 27,136 MiB;
+// with data-parallel attention 4.5 x 512 x 8 = 18,432 more; speculative decoding 2,048 more. Without
+// chunks 1.5 x 2,048: 5,632 MiB, and at least 10 GiB.
+TEST(EngineDefaults, ReserveOfSglang) {
+  Gpu gpu;
+  gpu.visible_memory = GiB(80);
+  EngineOptions e;
+  e.parallel.tp = 8;
+  e.max_num_batched_tokens = 16'384;
+  EXPECT_DOUBLE_EQ(sglang_static_fraction(gpu, e, 512), (81'920 - 27'136) / 81'920.0);
+  e.data_parallel_attention = true;
+  EXPECT_DOUBLE_EQ(sglang_static_fraction(gpu, e, 512), (81'920 - 45'568) / 81'920.0);
+  e.speculative = Speculation{};
+  EXPECT_DOUBLE_EQ(sglang_static_fraction(gpu, e, 512), (81'920 - 47'616) / 81'920.0);
+  EngineOptions whole;
+  whole.parallel.tp = 8;
+  whole.chunked_prefill = false;
+  EXPECT_DOUBLE_EQ(sglang_static_fraction(gpu, whole, 512), (81'920 - 10'240) / 81'920.0);
+}
+
 }  // namespace
 }  // namespace rollcast

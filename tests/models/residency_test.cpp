@@ -37,6 +37,14 @@ TEST(Residency, KvComesAfterTheSync) {
   EXPECT_EQ(engine_kv_phases(job), (Phases{P::generate, P::sleep}));
 }
 
+// Without tags all of the engine wakes for the sync.
+TEST(Residency, WithoutTagsKvIsThereInTheSync) {
+  Job job = with_order({P::generate, P::sleep, P::old_logprob, P::update_actor, P::weight_sync, P::wake});
+  EXPECT_EQ(engine_kv_phases(job), (Phases{P::generate, P::sleep, P::wake}));
+  job.framework.wake_by_tags = false;
+  EXPECT_EQ(engine_kv_phases(job), (Phases{P::generate, P::sleep, P::weight_sync, P::wake}));
+}
+
 TEST(Residency, StepMayBeginWithTheSync) {
   Job const job =
       with_order({P::weight_sync, P::wake, P::generate, P::sleep, P::old_logprob, P::update_actor});

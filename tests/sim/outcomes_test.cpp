@@ -115,6 +115,77 @@ TEST(Outcomes, AnEngineWithoutRoomForKvRefusesToStart) {
   EXPECT_TRUE(log.steps.empty());
 }
 
+// A colocated run whose engine, asleep in the update, holds 60 GiB of KV awake: the wake needs more than the
+// update does.
+Scenario large_engine() {
+  Scenario s = small_scenario();
+  s.job.train.distributed_optimizer = false;
+  s.job.rollout.gpu_memory_utilization = 0.1;
+  s.job.rollout.kv_cache_bytes = GiB(60);
+  return s;
+}
+
+// Outcome with as much memory as the ledger's wake needs less `missing`.
+EventLog run_with_missing(Scenario s, Bytes missing) {
+  Bytes const need = total(memory_ledger(s.job).front(), Phase::wake);
+  s.job.cluster.node.gpu.visible_memory = need - missing;
+  return run(s);
+}
+
+void expect_oom_at_first_wake(EventLog const& log) {
+  ASSERT_EQ(log.outcome, Outcome::oom) << log.outcome_reason;
+  EXPECT_EQ(log.ooms[0].phase, Phase::wake);
+  EXPECT_EQ(log.ooms[0].step, 0);
+  EXPECT_EQ(log.ooms[0].kind, OomKind::driver);
+  EXPECT_EQ(log.ooms[0].allocation, "rollout kv_pages");
+}
+
+// The optimizer's states, 8 B x 1,235,814,400 = 9.2 GiB, are made in the first update: the first rollout
+// fits, the wake after it does not (verl#1349). Offloaded, they are away when the engine wakes.
+TEST(Outcomes, StatesOfTheFirstUpdateAreInTheWayOfTheWake) {
+  Scenario s = large_engine();
+  s.job.framework.optimizer_offload = false;
+  expect_oom_at_first_wake(run_with_missing(s, GiB(4)));
+}
+
+TEST(Outcomes, OffloadedStatesLeaveRoomForTheWake) {
+  Scenario s = large_engine();
+  s.job.framework.optimizer_offload = false;
+  s.job.cluster.node.gpu.visible_memory = total(memory_ledger(s.job).front(), Phase::wake) - GiB(4);
+  s.job.framework.optimizer_offload = true;
+  EXPECT_EQ(run(s).outcome, Outcome::completed);
+}
+
+// What PyTorch keeps of the update's peak is of no use to the engine's pool (verl#632).
+TEST(Outcomes, CachedBlocksAreInTheWayOfTheWake) {
+  Scenario s = large_engine();
+  s.job.framework.empty_cache = false;
+  expect_oom_at_first_wake(run_with_missing(s, GiB(4)));
+}
+
+TEST(Outcomes, AnEmptiedCacheLeavesRoomForTheWake) {
+  Scenario s = large_engine();
+  s.job.framework.empty_cache = false;
+  s.job.cluster.node.gpu.visible_memory = total(memory_ledger(s.job).front(), Phase::wake) - GiB(4);
+  s.job.framework.empty_cache = true;
+  EXPECT_EQ(run(s).outcome, Outcome::completed);
+}
+
+// Eight ranks with two copies of the actor and one of the reference, 2.47 GB each, and two processes of 1.17
+// GB: 78 GB.
+TEST(Outcomes, LoadingMayFillTheHost) {
+  Scenario s = small_scenario();
+  s.job.train.kind = TrainerKind::deepspeed;
+  s.job.framework.load_copies = 2;
+  s.job.rollout.sleep_level = 2;
+  s.job.cluster.node.host_memory = GB(50);
+  EventLog const log = run(s);
+  ASSERT_EQ(log.outcome, Outcome::oom) << log.outcome_reason;
+  EXPECT_EQ(log.ooms[0].kind, OomKind::host);
+  EXPECT_NEAR(log.ooms[0].requested.value, 8 * (2 * 1.17e9 + 3 * 2 * 1'235'814'400.0), 1e8);
+  EXPECT_TRUE(log.steps.empty());
+}
+
 double step_seconds(Scenario const& s) {
   return in_child([&] { return std::vector<double>{run(s, 1).steps[0].end.value}; }).at(0);
 }

@@ -65,10 +65,12 @@ TEST(ImportNemoRl, ACommandHasTheLastWord) {
   ImportedScenario const r = import_command(
       FrameworkKind::nemo_rl,
       "uv run examples/run_grpo_math.py --config nemo_rl_llama31_8b.yaml cluster.num_nodes=4 "
-      "++policy.generation.vllm_cfg.tensor_parallel_size=2 policy.sequence_packing.enabled=false",
+      "++policy.generation.vllm_cfg.tensor_parallel_size=2 policy.sequence_packing.enabled=false "
+      "++policy.generation.vllm_kwargs.kv_cache_memory_bytes=21474836480",
       data_file(""), {});
   Job const j = job_of(r);
   EXPECT_EQ(j.cluster.nodes, 4);
+  EXPECT_DOUBLE_EQ(j.rollout.kv_cache_bytes.value, 21'474'836'480);
   EXPECT_EQ(j.rollout.parallel.tp, 2);
   EXPECT_FALSE(j.train.packing);
   EXPECT_EQ(j.algorithm.prompts, 64);
