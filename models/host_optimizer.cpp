@@ -22,4 +22,9 @@ Seconds host_optimizer_time(Profile const& p, Node const& node, TrainerOptions c
   return copies + bytes(kAdamBytes * parameters) / (node.host_memory_bandwidth * (share / ranks));
 }
 
+Seconds paging_time(Profile const& p, Bytes states, Bytes free) {
+  Bytes const paged = max(Bytes(0), states - max(Bytes(0), free));
+  return copy_time(p, paged, Direction::host_to_device) + copy_time(p, paged, Direction::device_to_host);
+}
+
 }  // namespace rollcast

@@ -1,4 +1,5 @@
-// Adam on the host's processors, for trainers that keep their optimizer states there.
+// Adam on the host's processors, for trainers that keep their optimizer states there; states in unified
+// memory.
 #pragma once
 
 #include "models/job.hpp"
@@ -15,5 +16,10 @@ namespace rollcast {
 //   DeepSpeedCPUAdam: 6 times that (its documentation: 5 to 7 times as fast as torch's).
 // Zero for no parameters; a node without a known memory bandwidth pays the copies alone.
 Seconds host_optimizer_time(Profile const& p, Node const& node, TrainerOptions const& t, double parameters);
+
+// Pages of optimizer states that the GPU has no room for come in and go out once a step; pinned copies over
+// the node's host links (bitsandbytes prefetches a tensor's pages before its step: functional.py,
+// prefetch_tensor).
+Seconds paging_time(Profile const& p, Bytes states, Bytes free);
 
 }  // namespace rollcast

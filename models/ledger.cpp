@@ -44,7 +44,18 @@ void add_refit_buffer(RankLedger& l, Job const& job, ProcessMemory const& proces
 // A pool of engines alone has no stages of the trainer.
 int stages_here(Job const& job) { return holds_models(job) ? job.train.parallel.pp : 1; }
 
-RankLedger stage_ledger(Job const& job, int stage, ProcessMemory const& process) {
+MicroBatchTokens largest_micro_batches(Job const& of_role, Role role,
+                                       std::map<Role, MicroBatchTokens> const& dealt) {
+  MicroBatchTokens tokens = allowed_micro_batches(of_role);
+  auto const known = dealt.find(role);
+  if (known == dealt.end()) return tokens;
+  if (known->second.forward > 0) tokens.forward = known->second.forward;
+  if (known->second.update > 0) tokens.update = known->second.update;
+  return tokens;
+}
+
+RankLedger stage_ledger(Job const& job, int stage, ProcessMemory const& process,
+                        std::map<Role, MicroBatchTokens> const& dealt) {
   RankLedger l;
   l.pipeline_stage = stage;
   l.ranks = job.cluster.gpus() / stages_here(job);
@@ -53,8 +64,9 @@ RankLedger stage_ledger(Job const& job, int stage, ProcessMemory const& process)
     if (!runs_here(job, r.role)) continue;
     Job of_role = job;
     of_role.train = trainer_of(job, r.role);
-    add_state_lines(l.lines, of_role, r, stage);
-    add_compute_lines(l.lines, of_role, r, stage);
+    MicroBatchTokens const tokens = largest_micro_batches(of_role, r.role, dealt);
+    add_state_lines(l.lines, of_role, r, stage, tokens);
+    add_compute_lines(l.lines, of_role, r, stage, tokens);
   }
   if (has_rollout(job.algorithm) && runs_here(job, Role::rollout)) add_engine_lines(l.lines, job, process);
   if (holds_models(job)) add_process_lines(l.lines, job, process);
@@ -136,11 +148,12 @@ std::string grouped(double n) {
   return digits;
 }
 
-std::vector<RankLedger> memory_ledger(Job const& job, ProcessMemory const& process) {
+std::vector<RankLedger> memory_ledger(Job const& job, ProcessMemory const& process,
+                                      std::map<Role, MicroBatchTokens> const& dealt) {
   std::vector<RankLedger> ledgers;
   std::vector<int> stages;
   for (int stage = 0; stage < stages_here(job); ++stage) {
-    RankLedger l = stage_ledger(job, stage, process);
+    RankLedger l = stage_ledger(job, stage, process, dealt);
     if (!ledgers.empty() && same(ledgers.back().lines, l.lines)) {
       ledgers.back().ranks += l.ranks;
       ++stages.back();

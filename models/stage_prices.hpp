@@ -48,6 +48,8 @@ struct StageTimes {
 //   adapter   (LoRA) the base has no weight gradient; two products of width rank per target and their
 //             gradients, and the passes of models/adapter_passes.hpp. QLoRA also unpacks the layers' weights,
 //             0.5 B read and 2 B written each, for every use
+//   offload   what the layer keeps is copied to the host while its forward runs and back during a backward
+//             (shared_copy_time); what lasts longer than the layer's work is exposed
 //   recompute full: backward also runs the forward, its collectives included; selective: its attention
 // Communication per layer, exposed: tp two all-reduces of tokens x hidden in forward and in backward, as
 // reduce-scatter + all-gather with sequence parallelism (of a mixture's second one the routed copies of the
