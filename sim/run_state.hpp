@@ -30,8 +30,8 @@ struct PoolState {
   Profile const& profile;
   std::unique_ptr<CollectivePrices> prices;
   Placement placement;
-  std::vector<RankLedger> ledgers;
-  std::vector<int> ledger_of_class;  // of each of its classes
+  std::vector<RankLedger> ledgers = {};
+  std::vector<int> ledger_of_class = {};  // of each of its classes
   Seconds idle_since = {};
 
   int classes() const { return static_cast<int>(placement.classes.size()); }
@@ -93,6 +93,9 @@ struct RunState {
   // Groups that the step before has left unfinished (partial rollout).
   std::vector<std::pair<std::int64_t, std::vector<StepSample>>> carried = {};
   bool stopped = false;  // the run ended otherwise than completed
+  // Tokens on a rank of the largest micro-batch that a role has computed, of jobs that do not pack: packs and
+  // token budgets are taken as full.
+  std::map<Role, MicroBatchTokens> largest = {};
 
   Team* find_team(Role role) const {
     for (auto const& t : teams) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "models/host_optimizer.hpp"
 #include "models/prices.hpp"
 #include "sim/replica_run.hpp"
 #include "sim/sample_shards.hpp"
@@ -46,6 +47,19 @@ std::vector<GradientBucket> buckets_of_rank(Update const& u, std::size_t rank) {
   }
 }
 
+// What the paged states of a pipeline rank cost beyond their step.
+Seconds paging(Update const& u, std::size_t rank) {
+  PoolState const& pool = *u.team.pool;
+  RankLedger const& ledger = pool.ledger_of(pool.placement.classes_of_stage.front()[rank].front());
+  Phase const phase = u.recorder.phase;
+  Bytes states;
+  for (LedgerLine const& line : ledger.lines) {
+    if (line.host && line.role == u.team.role && line.category == MemoryCategory::optimizer_states)
+      states += line.bytes;
+  }
+  return paging_time(pool.profile, states, ledger.capacity - total(ledger, phase));
+}
+
 void price_collectives(Update& u) {
   Job const& job = u.team.job;
   CollectivePrices& prices = *u.team.pool->prices;
@@ -64,6 +78,7 @@ void price_collectives(Update& u) {
     }
     u.gather_prices.push_back(
         prices.at(CollectiveKind::all_gather, group, size_of(job.train.weights) * parameters));
+    if (job.train.paged_optimizer) optimizer += paging(u, rank);
     u.optimizer.push_back(optimizer);
   }
 }
