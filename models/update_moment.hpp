@@ -21,7 +21,6 @@
 #include <string_view>
 
 #include "models/job.hpp"
-#include "models/prices.hpp"
 #include "models/roles.hpp"
 #include "models/sharding.hpp"
 
