@@ -7,13 +7,23 @@
 namespace rollcast {
 namespace {
 
-// Elements per token of a replica, cut by tp or not, and fp32 elements cut by tp.
+// Elements per token of a replica, cut by tp or not, and fp32 elements.
 struct Kept {
   double whole = 0;
   double cut = 0;
+  double whole_fp32 = 0;
   double cut_fp32 = 0;
   double at_experts = 0;  // of the tokens that etp ranks bring together
 };
+
+Bytes bytes_of(Kept const& k, TrainerOptions const& t, double element, double tokens) {
+  int const tp = t.parallel.tp;
+  double const whole_cut = t.sequence_parallel ? tp : 1;
+  bool const own_tokens = t.sequence_parallel || tp == 1;
+  double const experts_cut = own_tokens ? static_cast<double>(tp) / t.parallel.expert_tp() : 1;
+  return bytes(tokens * ((element * k.whole + 4 * k.whole_fp32) / whole_cut +
+                         element * k.at_experts / experts_cut + (element * k.cut + 4 * k.cut_fp32) / tp));
+}
 
 double activation_element(TrainerOptions const& t) { return std::max(2.0, size_of(t.weights).value); }
 
@@ -30,11 +40,27 @@ double kv_width(Architecture const& a, int tp) {
   return static_cast<double>(heads) * a.head_dim * tp;
 }
 
-void add_grouped_attention(Kept& k, Architecture const& a, int tp, std::optional<Adapter> const& adapter) {
+// What an RMS norm keeps beside its output. One operation each: the fp32 copy of its input, and the
+// normalised value where its weight learns.
+struct NormKept {
+  double elements = 0;
+  double fp32 = 0;
+};
+NormKept norm_kept(Architecture const& a, TrainerOptions const& t, std::optional<Adapter> const& adapter) {
+  if (t.kernels != KernelStack::eager || a.norm_bias) return {1, 0};
+  return {adapter ? 0.0 : 1.0, 1};
+}
+
+void add_grouped_attention(Kept& k, Architecture const& a, TrainerOptions const& t,
+                           std::optional<Adapter> const& adapter) {
   double const q = static_cast<double>(a.heads) * a.head_dim;
-  double const kv = kv_width(a, tp);
-  k.cut += q + 2 * kv + q;
-  if (a.qk_norm) k.cut += q + kv;
+  double const kv = kv_width(a, t.parallel.tp);
+  k.cut += q + 2 * (t.expand_kv ? q : kv) + q;
+  if (a.qk_norm) {
+    NormKept const norm = norm_kept(a, t, adapter);
+    k.cut += norm.elements * (q + kv);
+    k.cut_fp32 += norm.fp32 * (q + kv);
+  }
   if (a.gated_attention) k.cut += learns(adapter, {"o"}) ? 2 * q : q;
   k.cut_fp32 += a.heads;
 }
@@ -58,42 +84,59 @@ void add_linear_attention(Kept& k, Architecture const& a) {
   k.cut_fp32 += 2.0 * l.value_heads;
 }
 
-void add_mlp(Kept& k, Architecture const& a, double width, std::optional<Adapter> const& adapter) {
-  k.cut += (a.gated_mlp ? 2 : 1) * width;
+void add_mlp(Kept& k, Architecture const& a, KernelStack stack, double width,
+             std::optional<Adapter> const& adapter) {
+  bool const activated_gate = stack == KernelStack::eager && a.gated_mlp;
+  k.cut += ((a.gated_mlp ? 2 : 1) + (activated_gate ? 1 : 0)) * width;
   if (learns(adapter, {"down"})) k.cut += width;
 }
 
-void add_experts(Kept& k, Architecture const& a, std::optional<Adapter> const& adapter) {
+void add_experts(Kept& k, Architecture const& a, KernelStack stack, std::optional<Adapter> const& adapter) {
   Moe const& m = *a.moe;
   double const chosen = m.experts_per_token;
   k.cut_fp32 += m.experts;
   if (learns(adapter, {"gate", "up"})) k.at_experts += chosen * a.hidden;
-  if (!adapter) k.whole += chosen * a.hidden;  // expert outputs, for the gradient of the router
-  add_mlp(k, a, chosen * m.expert_intermediate, adapter);
-  add_mlp(k, a, m.shared_intermediate, adapter);
+  // Expert outputs, for the gradient of the scores, which reaches the hidden states under frozen routers too.
+  (stack == KernelStack::eager ? k.whole_fp32 : k.whole) += chosen * a.hidden;
+  add_mlp(k, a, stack, chosen * m.expert_intermediate, adapter);
+  add_mlp(k, a, stack, m.shared_intermediate, adapter);
 }
 
-Kept kept_elements(Architecture const& a, int layer, int tp, std::optional<Adapter> const& adapter) {
+void add_norm(Kept& k, Architecture const& a, TrainerOptions const& t,
+              std::optional<Adapter> const& adapter) {
+  NormKept const norm = norm_kept(a, t, adapter);
+  k.whole += norm.elements * a.hidden;
+  k.whole_fp32 += norm.fp32 * a.hidden;
+}
+
+Kept kept_elements(Architecture const& a, int layer, TrainerOptions const& t,
+                   std::optional<Adapter> const& adapter) {
   Kept k;
-  k.whole += a.hidden;
+  add_norm(k, a, t, adapter);
   if (learns(adapter, {"q", "k", "v"})) k.whole += a.hidden;
   if (is_linear_attention_layer(a, layer)) {
     add_linear_attention(k, a);
   } else if (a.mla) {
     add_latent_attention(k, a);
   } else {
-    add_grouped_attention(k, a, tp, adapter);
+    add_grouped_attention(k, a, t, adapter);
   }
   if (!a.parallel_block) {
-    k.whole += a.hidden;
+    add_norm(k, a, t, adapter);
     if (learns(adapter, {"gate", "up"})) k.whole += a.hidden;
   }
   if (is_moe_layer(a, layer)) {
-    add_experts(k, a, adapter);
+    add_experts(k, a, t.kernels, adapter);
   } else {
-    add_mlp(k, a, a.intermediate, adapter);
+    add_mlp(k, a, t.kernels, a.intermediate, adapter);
   }
   return k;
+}
+
+// Gradients of activations while an MLP's product goes back. A compiled kernel writes one of the two
+// gradients where the product's stood.
+double mlp_gradients(Architecture const& a, KernelStack stack) {
+  return a.gated_mlp && stack != KernelStack::compiled ? 2 : 1;
 }
 
 double mean_sequence(Job const& job) {
@@ -112,17 +155,61 @@ std::int64_t pack_budget(Job const& job) {
 
 Bytes kept_activations(Architecture const& a, int layer, TrainerOptions const& t, Recompute recompute,
                        std::optional<Adapter> const& adapter, double tokens) {
-  int const tp = t.parallel.tp;
+  Kept k;
+  if (recompute == Recompute::full) {
+    k.whole = a.hidden;
+  } else {
+    k = kept_elements(a, layer, t, adapter);
+    if (recompute == Recompute::selective && !is_linear_attention_layer(a, layer)) k.cut_fp32 -= a.heads;
+  }
+  return bytes_of(k, t, activation_element(t), tokens);
+}
+
+Bytes recomputed_activations(Architecture const& a, int layer, TrainerOptions const& t,
+                             std::optional<Adapter> const& adapter, double tokens) {
+  Kept k = kept_elements(a, layer, t, adapter);
+  if (norm_kept(a, t, adapter).fp32 <= 0) k.whole -= a.hidden;
+  return bytes_of(k, t, activation_element(t), tokens);
+}
+
+Bytes activation_gradients(Architecture const& a, int layer, TrainerOptions const& t, double tokens) {
+  Kept k;
+  k.whole = a.hidden;
+  double const each = mlp_gradients(a, t.kernels);
+  if (!is_moe_layer(a, layer)) {
+    k.cut = each * a.intermediate;
+  } else if (t.kernels == KernelStack::eager) {
+    k.whole_fp32 = 3.0 * a.moe->experts_per_token * a.hidden;
+  } else {
+    k.whole += static_cast<double>(a.moe->experts_per_token) * a.hidden;
+    k.cut = each * a.moe->experts_per_token * a.moe->expert_intermediate;
+  }
+  return bytes_of(k, t, activation_element(t), tokens);
+}
+
+Bytes forward_working_set(Architecture const& a, int layer, TrainerOptions const& t, double tokens) {
+  double const products = a.gated_mlp ? 3 : 2;
+  Kept k;
+  if (is_moe_layer(a, layer)) {
+    Moe const& m = *a.moe;
+    double const copies = static_cast<double>(m.experts_per_token) * a.hidden;
+    k.whole = 2.0 * a.hidden + copies;
+    k.cut = products * m.experts_per_token * m.expert_intermediate;
+    k.cut_fp32 = m.experts;
+    if (t.kernels == KernelStack::eager) {
+      k.whole_fp32 = 2 * copies;
+      k.cut = 0;  // gone when the outputs are weighted by their scores
+    }
+  } else {
+    k.whole = 2.0 * a.hidden;
+    k.cut = products * a.intermediate;
+  }
+  Kept attention;
+  attention.whole = 2.0 * a.hidden;
+  double const q = static_cast<double>(a.heads) * a.head_dim;
+  attention.cut = 2 * q + 2 * (t.expand_kv ? q : kv_width(a, t.parallel.tp));
   double const element = activation_element(t);
-  double const whole_cut = t.sequence_parallel ? tp : 1;
-  if (recompute == Recompute::full) return bytes(tokens * element * a.hidden / whole_cut);
-  Kept const k = kept_elements(a, layer, tp, adapter);
-  double const row_sums =
-      recompute == Recompute::selective && !is_linear_attention_layer(a, layer) ? a.heads : 0;
-  bool const own_tokens = t.sequence_parallel || tp == 1;
-  double const experts_cut = own_tokens ? static_cast<double>(tp) / t.parallel.expert_tp() : 1;
-  return bytes(tokens * (element * (k.whole / whole_cut + k.at_experts / experts_cut) + element * k.cut / tp +
-                         4 * (k.cut_fp32 - row_sums) / tp));
+  return max(bytes_of(k, t, element, tokens), bytes_of(attention, t, element, tokens));
 }
 
 Bytes kept_by_head(Architecture const& a, TrainerOptions const& t, double tokens) {
@@ -138,6 +225,10 @@ LogitsKept logits_kept(Architecture const& a, TrainerOptions const& t, bool back
   if (linear && t.kernels == KernelStack::fused) return k;
   if (t.kind == TrainerKind::megatron) {
     k.fp32_copies = 2;
+  } else if (t.shifted_labels) {
+    bool const compiled = t.kernels == KernelStack::compiled;
+    k.copies = compiled && backward ? 1 : 0;
+    k.fp32_copies = backward && !compiled ? 3 : 2;
   } else if (t.logits == LogitsPrecision::weights) {
     k.copies = backward ? 4 : 2;
   } else if (t.logits == LogitsPrecision::autocast) {
@@ -170,6 +261,15 @@ double micro_batch_tokens(Job const& job, int sequences) {
   std::int64_t const each = job.train.packing ? pack_budget(job) : longest_sequence(job);
   double const all = static_cast<double>(each) * sequences * sequences_per_sample(job);
   return std::ceil(all / job.train.parallel.cp);
+}
+
+MicroBatchTokens allowed_micro_batches(Job const& job) {
+  TrainerOptions const& t = job.train;
+  if (!t.dynamic_batching)
+    return {micro_batch_tokens(job, t.logprob_micro_batch), micro_batch_tokens(job, t.micro_batch)};
+  double const one = std::ceil(static_cast<double>(longest_sequence(job)) / t.parallel.cp);
+  return {std::max(one, static_cast<double>(t.logprob_tokens_per_micro_batch)),
+          std::max(one, static_cast<double>(t.tokens_per_micro_batch))};
 }
 
 std::int64_t micro_batches_per_step(Job const& job) {

@@ -14,6 +14,18 @@
 // of 6 f: with k = q = h and f = 4 h that is 32 h, the paper's 34 h less its two dropout masks. A frozen
 // linear layer (adapter runs) needs no input for a weight gradient, so inputs that only frozen layers read
 // are not kept. tokens are those of one rank: a micro-batch over cp.
+//
+// What the software stack keeps (TrainerOptions::kernels):
+//   fused     the counts above (Transformer Engine, Liger)
+//   compiled  the same: torch.compile's partitioner does not recompute what a matrix product of the backward
+//             reads (torch/_functorch/partitioners.py, ban_recompute_materialized_backward), so the norms'
+//             outputs and the gated product are kept
+//   eager     of an RMS norm instead of its bf16 input the fp32 copy, and the normalised value where the
+//   weight
+//             learns: 6 h (frozen 4 h) for 2 h, of head norms likewise; of a gated MLP the activated gate
+//             too, 8 f for 6 f; expert outputs in fp32 (torch.autograd's formulas of pow, mul and silu over
+//             transformers modeling_llama.py, modeling_qwen3.py, torchtune rms_norm.py, torchtitan moe.py)
+// expand_kv: keys and values as wide as the queries, 8 q for 4 q + 4 k (torchtune MultiHeadAttention).
 #pragma once
 
 #include <cstdint>
@@ -27,6 +39,27 @@ namespace rollcast {
 Bytes kept_activations(Architecture const& a, int layer, TrainerOptions const& t, Recompute recompute,
                        std::optional<Adapter> const& adapter, double tokens);
 
+// What full recomputation makes of one layer before it goes back: all that it keeps without recomputation,
+// less the layer's input where the first norm keeps that itself (it is there already).
+Bytes recomputed_activations(Architecture const& a, int layer, TrainerOptions const& t,
+                             std::optional<Adapter> const& adapter, double tokens);
+
+// Gradients of activations beside what a layer keeps, at the widest point of its backward: the MLP's.
+//   that of the layer's output          2 h
+//   gated MLP of width f                4 f / t: the product's has come for the product, then gate's and up's
+//                                       beside it; compiled 2 f / t, since one of them takes its place
+//   MLP without gate                    2 f / t
+//   experts, c chosen of width f        2 c h of their outputs and 4 c f / t (compiled 2 c f / t); eager: 12
+//   c h
+//                                       where outputs are weighted by their scores in fp32: the gradient, its
+//                                       product with the scores, its product with the outputs
+Bytes activation_gradients(Architecture const& a, int layer, TrainerOptions const& t, double tokens);
+
+// A forward pass without gradients frees as it goes; the widest point of one layer: residual and norm 4 h,
+// gate, up and their product 6 f / t (no gate: 4 f / t), of experts on the routed copies, 2 c h more (eager:
+// their outputs in fp32, twice, 8 c h); or attention, 4 h + (4 q + 4 k) / t.
+Bytes forward_working_set(Architecture const& a, int layer, TrainerOptions const& t, double tokens);
+
 // Final norm's and lm_head's inputs on the last stage, 4 h per token.
 Bytes kept_by_head(Architecture const& a, TrainerOptions const& t, double tokens);
 
@@ -37,6 +70,9 @@ Bytes kept_by_head(Architecture const& a, TrainerOptions const& t, double tokens
 //   whole, fp32              1 + fp32 4: cast, shifted clone, log-softmax, gradient (Transformers' causal
 //   loss);
 //                            forward alone 2: cast, log-softmax
+//   the same, labels shifted fp32 3: cast (the product's output is gone), log-softmax, gradient (torchtune
+//                            transformer.py, full_finetune_single_device.py); compiled 1 + fp32 2: no
+//                            log-softmax of its own, the gradient cast back
 //   whole, autocast          2 + fp32 2: logits and shifted clone; cast and log-softmax (forward alone 1 + 2)
 //   whole, weights           4: logits, shifted clone, log-softmax, gradient (forward alone 2)
 //   chunked, fused           1
@@ -63,6 +99,14 @@ std::int64_t longest_sequence(Job const& job);
 // Tokens on one rank of a full micro-batch of `sequences` sequences (dpo: pairs, two each); with packing of
 // as many packs, each of at least the longest sequence.
 double micro_batch_tokens(Job const& job, int sequences);
+
+// Tokens on one rank of the largest micro-batch of a forward pass alone and of an update.
+struct MicroBatchTokens {
+  double forward = 0;
+  double update = 0;
+};
+// The most that the job allows; dynamic batching: the budget, or one longest sequence over cp.
+MicroBatchTokens allowed_micro_batches(Job const& job);
 
 // Micro-batches of one optimizer step on one data-parallel replica, at least 1; with packing as many packs as
 // the mean length fills.

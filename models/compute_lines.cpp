@@ -8,6 +8,7 @@
 #include "models/sharding.hpp"
 #include "models/stage_layers.hpp"
 #include "models/state_bytes.hpp"
+#include "models/update_moment.hpp"
 
 namespace rollcast {
 namespace {
@@ -20,21 +21,9 @@ struct Part {
   int index = 0;
   std::optional<Adapter> adapter;
   bool has_logits = false;
+  MicroBatchTokens tokens;
+  GradientCounts gradients;
 };
-
-Bytes largest_layer(Part const& p, double tokens) {
-  Bytes largest;
-  for (int layer = p.stage.first_layer; layer < p.stage.first_layer + p.stage.layers; ++layer) {
-    largest = max(largest, kept_activations(p.model, layer, p.job.train, Recompute::none, p.adapter, tokens));
-  }
-  return largest;
-}
-
-Bytes all_logits(Part const& p, double tokens, bool backward) {
-  if (!p.has_logits) return Bytes(0);
-  LogitsKept const kept = logits_kept(p.model, p.job.train, backward);
-  return tokens * (logits_bytes(kept, p.job.train) + fp32_logits_bytes(kept));
-}
 
 void add_logits(std::vector<LedgerLine>& lines, Part const& p, double tokens, bool backward,
                 std::vector<Phase> const& phases) {
@@ -61,51 +50,55 @@ void add_logits(std::vector<LedgerLine>& lines, Part const& p, double tokens, bo
 void add_forward(std::vector<LedgerLine>& lines, Part const& p) {
   std::vector<Phase> const phases = forward_phases(p.job, p.role);
   if (phases.empty()) return;  // a line without phases would always be there
-  double const tokens = micro_batch_tokens(p.job, p.job.train.logprob_micro_batch);
+  double const tokens = p.tokens.forward;
+  Bytes largest;
+  for (int layer = p.stage.first_layer; layer < p.stage.first_layer + p.stage.layers; ++layer) {
+    largest = max(largest, forward_working_set(p.model, layer, p.job.train, tokens));
+  }
   add_line(lines,
            {p.role.role, MemoryCategory::activations, "forward working set",
             fmt::format("one layer of {} tokens", grouped(tokens))},
-           largest_layer(p, tokens), phases);
+           largest, phases);
   add_logits(lines, p, tokens, false, phases);
 }
 
 void add_backward(std::vector<LedgerLine>& lines, Part const& p) {
   TrainerOptions const& t = p.job.train;
   std::vector<Phase> const phases = update_phases(p.job, p.role);
-  double const tokens = micro_batch_tokens(p.job, t.micro_batch);
-  int const held = in_flight(p.index, t.parallel.pp, micro_batches_per_step(p.job));
-  Bytes kept;
-  for (int layer = p.stage.first_layer; layer < p.stage.first_layer + p.stage.layers; ++layer) {
-    kept += kept_activations(p.model, layer, t, t.recompute, p.adapter, tokens);
-  }
-  if (p.stage.has_lm_head) kept += kept_by_head(p.model, t, tokens);
+  double const tokens = p.tokens.update;
+  UpdateMoment const m = largest_moment(p.job, p.role, p.index, tokens, p.gradients);
+  auto const add = [&](char const* name, Bytes amount, std::string const& formula, bool host = false) {
+    std::size_t const before = lines.size();
+    add_line(lines, {p.role.role, MemoryCategory::activations, name, formula}, amount, phases);
+    if (lines.size() > before) lines.back().host = host;
+  };
+  bool const all = m.moment != Moment::first_layer && !t.offload.activations;
+  int const held = all ? in_flight(p.index, t.parallel.pp, micro_batches_per_step(p.job)) : 1;
+  add("kept activations", m.kept + m.head_inputs,
+      fmt::format("{} of {} tokens, {} recompute, {} B per token, x {} micro-batches in flight, {}",
+                  all ? fmt::format("{} layers", p.stage.layers) : "one layer", grouped(tokens),
+                  name_of(t.recompute), grouped((m.kept + m.head_inputs).value / tokens / held), held,
+                  name_of(m.moment)));
+  add("kept activations", m.kept_on_host, "of the other layers", true);
+  add("recomputed layer", m.recomputed,
+      fmt::format("one layer of {} tokens, {} B per token", grouped(tokens),
+                  grouped(m.recomputed.value / tokens)));
+  add("gradients of activations", m.activation_gradients,
+      fmt::format("of one layer's, {} tokens, {} B per token", grouped(tokens),
+                  grouped(m.activation_gradients.value / tokens)));
   add_line(lines,
-           {p.role.role, MemoryCategory::activations, "kept activations",
-            fmt::format("{} layers of {} tokens, {} recompute, {} B per token, x {} micro-batches in flight",
-                        p.stage.layers, grouped(tokens), name_of(t.recompute), grouped(kept.value / tokens),
-                        held)},
-           kept * held, phases);
-  if (t.recompute == Recompute::full) {
-    // The logits are gone when the first layer is recomputed.
-    Bytes const layer = largest_layer(p, tokens);
-    Bytes const gone = all_logits(p, tokens, true);
-    add_line(lines,
-             {p.role.role, MemoryCategory::activations, "recomputed layer",
-              fmt::format("one layer of {} tokens, {} B{}", grouped(tokens), grouped(layer.value),
-                          p.has_logits ? ", less the logits freed before it" : "")},
-             max(Bytes(0), layer - gone), phases);
-  }
-  add_logits(lines, p, tokens, true, phases);
+           {p.role.role, MemoryCategory::gradients, "weight gradient",
+            fmt::format("one matrix's before it is added, {} x {:g} B",
+                        grouped(m.weight_gradient / size_of(t.weights)), size_of(t.weights).value)},
+           m.weight_gradient, phases);
+  if (m.logits) add_logits(lines, p, tokens, true, phases);
 }
 
-void add_gathers(std::vector<LedgerLine>& lines, Part const& p) {
+void add_gathers(std::vector<LedgerLine>& lines, Part const& p, RankParameters const& n) {
   TrainerOptions const& t = p.job.train;
   std::vector<Phase> const update = update_phases(p.job, p.role);
   std::vector<Phase> used = forward_phases(p.job, p.role);
   used.insert(used.end(), update.begin(), update.end());
-  Head const head =
-      p.role.role == Role::critic || p.role.role == Role::reward ? Head::scalar : Head::vocabulary;
-  RankParameters const n = rank_parameters(p.model, p.stage, head, t.parallel, p.adapter);
   auto const add = [&](std::string const& name, double parameters, Bytes each, std::string const& what,
                        std::vector<Phase> const& phases) {
     add_line(lines,
@@ -135,6 +128,8 @@ void add_gathers(std::vector<LedgerLine>& lines, Part const& p) {
     if (!p.adapter && !update.empty())  // a line without phases would always be there
       add("layer gradients", n.largest_layer, weight + size_of(t.gradients),
           "before and in the reduce-scatter, ", update);
+    // FSDP2's root module reduces its own at the end of the backward pass.
+    if (!p.adapter && root) add("embedding and head gradients", n.outer, weight, "", update);
   } else if (t.kind == TrainerKind::deepspeed && zero >= 1) {
     add_line(lines,
              {p.role.role, MemoryCategory::gather_buffers, "reduce buckets",
@@ -145,15 +140,22 @@ void add_gathers(std::vector<LedgerLine>& lines, Part const& p) {
 
 }  // namespace
 
-void add_compute_lines(std::vector<LedgerLine>& lines, Job const& job, ModelRole const& r, int stage) {
+void add_compute_lines(std::vector<LedgerLine>& lines, Job const& job, ModelRole const& r, int stage,
+                       MicroBatchTokens const& tokens) {
   Architecture const& a = architecture_of(job, r.role);
   Stage const s = pipeline_stages(a, job.train, 1)[static_cast<std::size_t>(stage)];
   bool const adapted = r.trained || r.shares_actor_weights;
   bool const value = r.role == Role::critic || r.role == Role::reward;
-  Part const p{job, r, a, s, stage, adapted ? job.algorithm.adapter : std::nullopt, s.has_lm_head && !value};
+  Part p{job,    r, a, s, stage, adapted ? job.algorithm.adapter : std::nullopt, s.has_lm_head && !value,
+         tokens, {}};
   add_forward(lines, p);
-  if (r.trained) add_backward(lines, p);
-  add_gathers(lines, p);
+  RankParameters const n =
+      rank_parameters(a, s, value ? Head::scalar : Head::vocabulary, job.train.parallel, p.adapter);
+  if (r.trained) {
+    p.gradients = gradient_counts(job, r, stage);
+    add_backward(lines, p);
+  }
+  add_gathers(lines, p, n);
 }
 
 }  // namespace rollcast

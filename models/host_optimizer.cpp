@@ -87,4 +87,9 @@ Seconds host_gradient_time(Profile const& p, Node const& node, TrainerOptions co
   return one * (all_at_once ? 1 : ranks_in_turn(t, parameters, ranks));
 }
 
+Seconds paging_time(Profile const& p, Bytes states, Bytes free) {
+  Bytes const paged = max(Bytes(0), states - max(Bytes(0), free));
+  return copy_time(p, paged, Direction::host_to_device) + copy_time(p, paged, Direction::device_to_host);
+}
+
 }  // namespace rollcast

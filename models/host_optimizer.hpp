@@ -1,4 +1,5 @@
-// Adam on the host's processors, for trainers that keep their optimizer states there.
+// Adam on the host's processors, for trainers that keep their optimizer states there; states in unified
+// memory.
 #pragma once
 
 #include "models/job.hpp"
@@ -37,5 +38,10 @@ Seconds host_optimizer_time(Profile const& p, Node const& node, TrainerOptions c
 // GPU.
 Seconds host_gradient_time(Profile const& p, Node const& node, TrainerOptions const& t, double parameters,
                            int ranks, int micro_batches);
+
+// Pages of optimizer states that the GPU has no room for come in and go out once a step; pinned copies over
+// the node's host links (bitsandbytes prefetches a tensor's pages before its step: functional.py,
+// prefetch_tensor).
+Seconds paging_time(Profile const& p, Bytes states, Bytes free);
 
 }  // namespace rollcast

@@ -108,6 +108,7 @@ struct Offload {
   bool parameters = false;
   bool gradients = false;
   bool optimizer = false;
+  bool activations = false;  // what a layer keeps for its backward pass, copied out and back meanwhile
 };
 
 struct TrainerOptions {
@@ -144,6 +145,13 @@ struct TrainerOptions {
   DType gradients = DType::bf16;  // of the accumulation buffer
   bool master_weights = true;     // fp32 copy
   DType optimizer_states = DType::fp32;
+  // Each parameter takes its step as soon as its gradient is there, which then goes.
+  bool optimizer_in_backward = false;
+  // Optimizer states in unified memory (bitsandbytes' paged optimizers): outside PyTorch's allocator, on the
+  // GPU as far as it has room.
+  bool paged_optimizer = false;
+  // Keys and values are copied to every query head before attention.
+  bool expand_kv = false;
   bool overlap_gradient_reduce = true;
   bool overlap_parameter_gather = true;
   // Tensor-parallel collectives run in chunks beside the products (Megatron's tp_comm_overlap).
@@ -156,6 +164,8 @@ struct TrainerOptions {
   Bytes bucket = MiB(160);  // gradient bucket of the reduction
   CrossEntropy cross_entropy = CrossEntropy::whole;
   LogitsPrecision logits = LogitsPrecision::fp32;
+  bool shifted_labels =
+      false;  // of a whole loss on fp32 logits: labels move by one, no copy of the logits does
   Offload offload;
   // deepspeed with offload.optimizer: OpenMP threads of a rank (0: its share of the node's), and whether the
   // gradients' and the weights' copies use page-locked memory.

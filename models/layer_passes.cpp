@@ -137,4 +137,15 @@ LayerPasses layer_passes(Architecture const& a, int layer, Cut cut, KernelStack 
   return count.passes;
 }
 
+void add_kv_copies(LayerPasses& passes, Architecture const& a, int layer, Cut cut) {
+  if (a.mla || a.heads == a.kv_heads || is_linear_attention_layer(a, layer)) return;
+  double const q = static_cast<double>(a.heads) * a.head_dim / cut.tp;
+  double const kv = static_cast<double>(a.kv_heads) * a.head_dim / kv_cut(a, cut.tp);
+  double const copied = 2 * (2 * kv + 2 * q);
+  passes.forward.inner_bytes += copied;
+  passes.backward.inner_bytes += copied;
+  passes.forward.operations += 2;
+  passes.backward.operations += 2;
+}
+
 }  // namespace rollcast

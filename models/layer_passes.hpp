@@ -47,4 +47,9 @@ struct LayerPasses {
 LayerPasses layer_passes(Architecture const& a, int layer, Cut cut, KernelStack stack, TrainerKind trainer,
                          bool frozen_base, bool merged_qkv = false);
 
+// Keys and values copied to every query head (TrainerOptions::expand_kv): each read once, 2 k, and written as
+// wide as the queries, 2 q; backward the other way round. One operation each. Nothing where the widths are
+// equal.
+void add_kv_copies(LayerPasses& passes, Architecture const& a, int layer, Cut cut);
+
 }  // namespace rollcast

@@ -67,12 +67,23 @@ void add_allocator_cache(RankLedger& l, Job const& job) {
 // A pool of engines alone has no stages of the trainer.
 int stages_here(Job const& job) { return holds_models(job) ? job.train.parallel.pp : 1; }
 
-RankLedger stage_ledger(Job const& job, int stage, ProcessMemory const& process) {
+MicroBatchTokens largest_micro_batches(Job const& of_role, Role role,
+                                       std::map<Role, MicroBatchTokens> const& dealt) {
+  MicroBatchTokens tokens = allowed_micro_batches(of_role);
+  auto const known = dealt.find(role);
+  if (known == dealt.end()) return tokens;
+  if (known->second.forward > 0) tokens.forward = known->second.forward;
+  if (known->second.update > 0) tokens.update = known->second.update;
+  return tokens;
+}
+
+RankLedger stage_ledger(Job const& job, int stage, ProcessMemory const& process,
+                        std::map<Role, MicroBatchTokens> const& dealt) {
   RankLedger l;
   l.pipeline_stage = stage;
   l.ranks = job.cluster.gpus() / stages_here(job);
   l.capacity = job.cluster.node.gpu.visible_memory;
-  l.lines = trainer_lines(job, stage, process);
+  l.lines = trainer_lines(job, stage, process, dealt);
   add_allocator_cache(l, job);
   if (has_rollout(job.algorithm) && runs_here(job, Role::rollout)) add_engine_lines(l.lines, job, process);
   add_refit_buffer(l, job, process);
@@ -119,14 +130,16 @@ std::string_view name_of(MemoryCategory c) {
   throw std::logic_error("no such MemoryCategory");
 }
 
-std::vector<LedgerLine> trainer_lines(Job const& job, int stage, ProcessMemory const& process) {
+std::vector<LedgerLine> trainer_lines(Job const& job, int stage, ProcessMemory const& process,
+                                      std::map<Role, MicroBatchTokens> const& dealt) {
   std::vector<LedgerLine> lines;
   for (ModelRole const& r : model_roles(job.algorithm)) {
     if (!runs_here(job, r.role)) continue;
     Job of_role = job;
     of_role.train = trainer_of(job, r.role);
-    add_state_lines(lines, of_role, r, stage);
-    add_compute_lines(lines, of_role, r, stage);
+    MicroBatchTokens const tokens = largest_micro_batches(of_role, r.role, dealt);
+    add_state_lines(lines, of_role, r, stage, tokens);
+    add_compute_lines(lines, of_role, r, stage, tokens);
   }
   if (holds_models(job)) add_process_lines(lines, job, process);
   return lines;
@@ -168,11 +181,12 @@ std::string grouped(double n) {
   return digits;
 }
 
-std::vector<RankLedger> memory_ledger(Job const& job, ProcessMemory const& process) {
+std::vector<RankLedger> memory_ledger(Job const& job, ProcessMemory const& process,
+                                      std::map<Role, MicroBatchTokens> const& dealt) {
   std::vector<RankLedger> ledgers;
   std::vector<int> stages;
   for (int stage = 0; stage < stages_here(job); ++stage) {
-    RankLedger l = stage_ledger(job, stage, process);
+    RankLedger l = stage_ledger(job, stage, process, dealt);
     if (!ledgers.empty() && same(ledgers.back().lines, l.lines)) {
       ledgers.back().ranks += l.ranks;
       ++stages.back();

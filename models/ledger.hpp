@@ -2,15 +2,17 @@
 // exact to the byte where the inputs are.
 //
 // Lines that exist in a phase are added as if all existed at once, so a phase's total is the most it can
-// need; where two are known to exclude each other (full recompute's one layer and the logits) only the excess
-// is a line. What the caching allocator adds on top (fragmentation) is not part of the ledger.
+// need; of the moments of an update that exclude each other (models/update_moment.hpp) the lines are those of
+// the largest. What the caching allocator adds on top (fragmentation) is not part of the ledger.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "models/activations.hpp"
 #include "models/engine_memory.hpp"
 #include "models/job.hpp"
 #include "models/process_memory.hpp"
@@ -57,8 +59,10 @@ struct RankLedger {
   std::vector<LedgerLine> lines;
 };
 
-// One per pipeline stage (neighbouring stages with equal lines merged).
-std::vector<RankLedger> memory_ledger(Job const& job, ProcessMemory const& process = process_memory());
+// One per pipeline stage (neighbouring stages with equal lines merged). dealt: of a role whose micro-batches
+// are known the tokens of the largest, 0 where a pass had none yet; else the largest that the job allows.
+std::vector<RankLedger> memory_ledger(Job const& job, ProcessMemory const& process = process_memory(),
+                                      std::map<Role, MicroBatchTokens> const& dealt = {});
 
 Bytes total(RankLedger const& l, Phase phase, bool host = false);
 // The GPU lines of one category.

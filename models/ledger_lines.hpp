@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "models/activations.hpp"
 #include "models/ledger.hpp"
 #include "models/pools.hpp"
 #include "models/process_memory.hpp"
@@ -23,14 +24,18 @@ void add_line(std::vector<LedgerLine>& lines, Job const& job, LineText const& te
 void add_line(std::vector<LedgerLine>& lines, LineText const& text, Bytes amount,
               std::vector<Phase> const& phases);
 
-// Weights, gradients, master weights and optimizer states of one model on a rank of pipeline stage `stage`.
-void add_state_lines(std::vector<LedgerLine>& lines, Job const& job, ModelRole const& r, int stage);
+// Weights, gradients, master weights and optimizer states of one model on a rank of pipeline stage `stage`;
+// gradients as many as are there at the largest moment of the update (models/update_moment.hpp).
+void add_state_lines(std::vector<LedgerLine>& lines, Job const& job, ModelRole const& r, int stage,
+                     MicroBatchTokens const& tokens);
 
 // Activations, logits and gather buffers of one model.
-void add_compute_lines(std::vector<LedgerLine>& lines, Job const& job, ModelRole const& r, int stage);
+void add_compute_lines(std::vector<LedgerLine>& lines, Job const& job, ModelRole const& r, int stage,
+                       MicroBatchTokens const& tokens);
 
 // Everything of the trainer on a rank of pipeline stage `stage`: its models and its process.
-std::vector<LedgerLine> trainer_lines(Job const& job, int stage, ProcessMemory const& process);
+std::vector<LedgerLine> trainer_lines(Job const& job, int stage, ProcessMemory const& process,
+                                      std::map<Role, MicroBatchTokens> const& dealt = {});
 
 // The colocated rollout engine, asleep and awake.
 void add_engine_lines(std::vector<LedgerLine>& lines, Job const& job, ProcessMemory const& process);

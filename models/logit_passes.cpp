@@ -8,6 +8,7 @@ namespace {
 constexpr LogitBytes kOnePass{4, 4};
 constexpr LogitBytes kMegatron{42, 18};
 constexpr LogitBytes kEager{30, 38};
+constexpr LogitBytes kShift{8, 12};
 constexpr LogitBytes kLinear{54, 58};
 constexpr LossKernels kPolicyLoss{80, 60};
 constexpr LossKernels kCrossEntropyLoss{15, 10};
@@ -31,9 +32,14 @@ bool takes_sequences_apart(Job const& job) {
 
 LogitBytes logit_bytes(Job const& job, MicroBatch const& m) {
   TrainerOptions const& t = job.train;
-  if (t.cross_entropy == CrossEntropy::fused) return kOnePass;
+  bool const compiled = t.cross_entropy == CrossEntropy::chunked && t.kernels == KernelStack::compiled;
+  if (t.cross_entropy == CrossEntropy::fused || compiled) return kOnePass;
   if (t.cross_entropy == CrossEntropy::linear) return t.kernels == KernelStack::fused ? kOnePass : kLinear;
   LogitBytes bytes = t.kernels == KernelStack::fused ? kMegatron : kEager;
+  if (t.shifted_labels) {
+    bytes.forward -= kShift.forward;
+    bytes.backward -= kShift.backward;
+  }
   if (is_policy(job.algorithm.kind)) {
     bytes.forward += kTemperature;
     bytes.backward += kTemperature;

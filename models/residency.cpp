@@ -84,7 +84,7 @@ Residency gradients_residency(Job const& job, ModelRole const& r) {
 
 Residency optimizer_residency(Job const& job, ModelRole const& r) {
   std::vector<Phase> const all = step_phases(job);
-  if (job.train.offload.optimizer) return {{}, all};
+  if (job.train.offload.optimizer || job.train.paged_optimizer) return {{}, all};
   if (job.framework.optimizer_offload && has_rollout(job.algorithm))
     return on_gpu_in(job, update_phases(job, r));
   return {all, {}};

@@ -89,13 +89,15 @@ RankParameters rank_parameters(Architecture const& a, Stage const& s, Head head,
       auto const n = static_cast<double>(shard_count(t, a, p));
       in_layer += n;
       (t.expert ? sum.experts : sum.dense) += n;
+      double const one = n / static_cast<double>(local_copies(t, p.ep));
+      sum.largest_matrix = std::max(sum.largest_matrix, one);
       if (!adapter) continue;
       auto const extra = static_cast<double>(adapter_shard(*adapter, t, a, p));
       (t.expert ? sum.adapter_experts : sum.adapter_dense) += extra;
       if (!is_quantized(*adapter, t)) continue;
       (t.expert ? sum.quantized_experts : sum.quantized_dense) += n;
       quantized_in_layer += n;
-      sum.largest_quantized = std::max(sum.largest_quantized, n / static_cast<double>(local_copies(t, p.ep)));
+      sum.largest_quantized = std::max(sum.largest_quantized, one);
     }
     sum.largest_layer = std::max(sum.largest_layer, in_layer);
     sum.largest_quantized_layer = std::max(sum.largest_quantized_layer, quantized_in_layer);

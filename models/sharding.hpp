@@ -34,6 +34,7 @@ struct RankParameters {
   double adapter_dense = 0;
   double adapter_experts = 0;
   double largest_layer = 0;      // of the stage
+  double largest_matrix = 0;     // single tensor of a layer, one expert's
   double largest_quantized = 0;  // single tensor
   double largest_quantized_layer = 0;
   double outer = 0;  // embedding, final norm, head; part of dense

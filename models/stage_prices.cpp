@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "models/activations.hpp"
 #include "models/adapter_passes.hpp"
 #include "models/gradient_accumulation.hpp"
 #include "models/layer_passes.hpp"
@@ -11,6 +12,7 @@
 #include "models/logit_passes.hpp"
 #include "models/partition_work.hpp"
 #include "models/shard_exchange.hpp"
+#include "models/switching.hpp"
 
 namespace rollcast {
 namespace {
@@ -42,6 +44,7 @@ struct ProductSums {
 // What a stage holds, the same for every micro-batch.
 struct StageWork {
   struct Layers {
+    int example = 0;  // one of them
     LayerShape shape;
     LayerPasses passes;
     int forward_operations = 0;
@@ -91,12 +94,14 @@ StageWork work_of(Profile const& p, CollectivePrices& collectives, Job const& jo
   for (LayerKind const& kind : layer_kinds(job.model, s.first_layer, s.layers)) {
     Cut const cut = trainer_cut(parallel);
     StageWork::Layers layers;
+    layers.example = kind.example;
     layers.shape = layer_shape(job.model, kind.example, cut);
     if (job.train.sequence_parallel) {
       for (Matmul& m : layers.shape.matmuls) m.rows_per_token /= m.whole ? parallel.tp : 1;
     }
     layers.passes = layer_passes(job.model, kind.example, cut, job.train.kernels, job.train.kind,
                                  job.algorithm.adapter.has_value(), job.train.merged_qkv);
+    if (job.train.expand_kv) add_kv_copies(layers.passes, job.model, kind.example, cut);
     layers.forward_operations = layers.passes.forward.operations;
     layers.backward_operations = layers.passes.backward.operations;
     count_adapter(job, layers);
@@ -164,6 +169,7 @@ class StagePricer {
     } else if (job_.train.recompute == Recompute::selective) {
       backward.compute += attention;
     }
+    if (job_.train.offload.activations) add_host_copies(layers.example, forward, backward);
     forward.communication += exposed_forward(layers.exchange, forward.compute);
     backward.communication += exposed_backward(layers.exchange, backward.compute);
     add(forward_, forward, layers.count);
@@ -368,6 +374,19 @@ class StagePricer {
     backward.compute += 2 * products + stream_time(p_, bytes(rows * work.backward_bytes));
     forward.flops += flops;
     backward.flops += 2 * flops;
+  }
+
+  // Kept activations leave during their layer's forward and come back during the backward of the layer above;
+  // what lasts longer than the layer's work is exposed.
+  void add_host_copies(int layer, Sums& forward, Sums& backward) const {
+    TrainerOptions const& t = job_.train;
+    Bytes const kept = kept_activations(job_.model, layer, t, t.recompute, job_.algorithm.adapter, tokens_);
+    Node const& node = job_.cluster.node;
+    auto const exposed = [&](Direction direction, Seconds compute) {
+      return max(Seconds(0), shared_copy_time(p_, node, {direction, kept, "activations", true}) - compute);
+    };
+    forward.communication += exposed(Direction::device_to_host, forward.compute);
+    backward.communication += exposed(Direction::host_to_device, backward.compute);
   }
 
   // Attention's and the MLP's. Where each rank has tokens of its own, of a mixture's only its shared experts

@@ -50,6 +50,8 @@ struct StageTimes {
 //             gradients, and the passes of models/adapter_passes.hpp. QLoRA also makes the layers' weights
 //             the trainer's type again for their uses (dequantization_work there), at the share
 //             `dequantization` of the memory bandwidth
+//   offload   what the layer keeps is copied to the host while its forward runs and back during a backward
+//             (shared_copy_time); what lasts longer than the layer's work is exposed
 //   recompute full: backward also runs the forward, its collectives included; selective: its attention
 // Communication per layer, exposed: tp two all-reduces of tokens x hidden in forward and in backward, as
 // reduce-scatter + all-gather with sequence parallelism (of latent attention the gather is that of the

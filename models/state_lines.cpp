@@ -7,6 +7,7 @@
 #include "models/sharding.hpp"
 #include "models/stage_layers.hpp"
 #include "models/state_bytes.hpp"
+#include "models/update_moment.hpp"
 
 namespace rollcast {
 namespace {
@@ -34,8 +35,20 @@ std::string product(Counts const& c, bool cut, Bytes each) {
   return fmt::format("{} x {:g} B", text(c, cut), each.value);
 }
 
+// What is there of the gradients, `of` one rank's, at the largest moment of the update.
+void add_gradients(std::vector<LedgerLine>& lines, Job const& job, ModelRole const& r, LineText text,
+                   Bytes each, int stage, double tokens) {
+  GradientCounts const counts = gradient_counts(job, r, stage);
+  UpdateMoment const m = largest_moment(job, r, stage, tokens, counts);
+  if (m.gradient_parameters < counts.all && !job.train.offload.gradients)
+    text.formula =
+        fmt::format("{} x {:g} B, {}", grouped(m.gradient_parameters), each.value, name_of(m.moment));
+  double const there = job.train.offload.gradients ? counts.all : m.gradient_parameters;
+  add_line(lines, job, text, each * there, gradients_residency(job, r));
+}
+
 void add_trained(std::vector<LedgerLine>& lines, Job const& job, ModelRole const& r, Counts const& c,
-                 std::string const& name) {
+                 std::string const& name, int stage, double tokens) {
   StateBytes const each = trained_bytes_per_parameter(job.train);
   int const zero = zero_stage(job.train);
   auto const add = [&](MemoryCategory category, Bytes per_parameter, bool cut, Residency const& where) {
@@ -47,7 +60,9 @@ void add_trained(std::vector<LedgerLine>& lines, Job const& job, ModelRole const
   // FSDP2's master weights are the sharded parameters themselves.
   Residency const master = job.train.kind == TrainerKind::fsdp2 ? weights : optimizer;
   add(MemoryCategory::weights, each.weights, zero >= 3, weights);
-  add(MemoryCategory::gradients, each.gradients, zero >= 2, gradients_residency(job, r));
+  add_gradients(lines, job, r,
+                {r.role, MemoryCategory::gradients, name, product(c, zero >= 2, each.gradients)},
+                each.gradients, stage, tokens);
   add(MemoryCategory::master_weights, each.master_weights, zero >= 1, master);
   std::size_t const before = lines.size();
   add(MemoryCategory::optimizer_states, each.optimizer_states, zero >= 1, optimizer);
@@ -65,7 +80,8 @@ void add_frozen(std::vector<LedgerLine>& lines, Job const& job, ModelRole const&
 
 }  // namespace
 
-void add_state_lines(std::vector<LedgerLine>& lines, Job const& job, ModelRole const& r, int stage) {
+void add_state_lines(std::vector<LedgerLine>& lines, Job const& job, ModelRole const& r, int stage,
+                     MicroBatchTokens const& tokens) {
   if (r.shares_actor_weights) return;
   Architecture const& a = architecture_of(job, r.role);
   Head const head = r.role == Role::critic || r.role == Role::reward ? Head::scalar : Head::vocabulary;
@@ -77,7 +93,8 @@ void add_state_lines(std::vector<LedgerLine>& lines, Job const& job, ModelRole c
   auto const counts = [&](double dense, double experts) {
     return Counts{dense, experts, dense_ranks, expert_ranks};
   };
-  if (r.trained && !adapter) return add_trained(lines, job, r, counts(n.dense, n.experts), "model");
+  if (r.trained && !adapter)
+    return add_trained(lines, job, r, counts(n.dense, n.experts), "model", stage, tokens.update);
   // Under FSDP2 with master weights the base is kept in fp32 as well, and cast when it is gathered.
   bool const fp32_base = adapter && job.train.kind == TrainerKind::fsdp2 && job.train.master_weights;
   Bytes const plain = fp32_base ? size_of(DType::fp32) : size_of(job.train.weights);
@@ -86,7 +103,7 @@ void add_state_lines(std::vector<LedgerLine>& lines, Job const& job, ModelRole c
   if (!adapter) return;
   add_frozen(lines, job, r, counts(n.quantized_dense, n.quantized_experts), "base in 4 bits",
              quantized_bytes_per_weight(*adapter));
-  add_trained(lines, job, r, counts(n.adapter_dense, n.adapter_experts), "adapter");
+  add_trained(lines, job, r, counts(n.adapter_dense, n.adapter_experts), "adapter", stage, tokens.update);
 }
 
 }  // namespace rollcast

@@ -10,6 +10,7 @@
 #include "reports/critical_path.hpp"
 #include "reports/memory_peaks.hpp"
 #include "reports/phase_windows.hpp"
+#include "sim/step_peak.hpp"
 
 namespace rollcast {
 namespace {
@@ -256,7 +257,8 @@ std::optional<double> generate_wait(Analysis const& a) {
 
 std::optional<double> forecast_of(Analysis const& a, std::string_view name) {
   if (name == "peak_gpu_memory_gib" && !a.ledgers.empty()) return peak_gib(a, &LedgerPeak::bytes);
-  if (name == "peak_torch_memory_gib" && !a.ledgers.empty()) return peak_gib(a, &LedgerPeak::trainer_tensors);
+  if ((name == "peak_torch_memory_gib" || name == kStepPeak) && !a.ledgers.empty())
+    return peak_gib(a, &LedgerPeak::trainer_tensors);
   if (a.step.steps == 0) return std::nullopt;
   if (name == "step_seconds") return a.step.mean.value;
   if (name == "tokens_per_second_per_gpu") return a.tokens_per_second_per_gpu;

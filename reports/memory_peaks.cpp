@@ -51,6 +51,8 @@ std::vector<MemoryShare> shares_of(RankLedger const& ledger, Phase phase) {
   return out;
 }
 
+}  // namespace
+
 LedgerPeak peak_of(RankLedger const& ledger, std::vector<Phase> const& phases) {
   LedgerPeak p;
   p.name = ledger.name;
@@ -68,8 +70,6 @@ LedgerPeak peak_of(RankLedger const& ledger, std::vector<Phase> const& phases) {
   p.shares = shares_of(ledger, p.phase);
   return p;
 }
-
-}  // namespace
 
 std::vector<LedgerPeak> memory_peaks(EventLog const& log) {
   std::vector<LedgerPeak> out;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "models/activations.hpp"
 #include "models/pools.hpp"
 #include "scenarios/check_pipeline.hpp"
 #include "scenarios/scenario.hpp"
@@ -65,6 +66,7 @@ class Checker {
       check_experts();
       check_lengths();
       check_packing();
+      check_optimizer();
     }
     if (generates() && engines) check_rollout();
     return std::move(problems_);
@@ -298,6 +300,32 @@ class Checker {
                       t.pack_tokens),
           fmt::format("write pack_tokens: {} or more", sequence));
     }
+  }
+
+  void check_optimizer() {
+    TrainerOptions const& t = job_.train;
+    if (t.optimizer_in_backward && job_.algorithm.adapter)
+      add("train.optimizer_in_backward", "means little with an adapter, whose gradients are small",
+          "remove the key");
+    if (t.optimizer_in_backward && t.offload.optimizer)
+      add("train.optimizer_in_backward", "the optimizer steps in host memory", "remove one of the two");
+    if (t.optimizer_in_backward && data_parallel(job_) > 0 && micro_batches_per_step(job_) > 1)
+      add("train.optimizer_in_backward",
+          fmt::format("an optimizer step accumulates {} micro-batches", micro_batches_per_step(job_)),
+          "write a train_batch of one micro-batch a rank, or remove the key");
+    if (t.paged_optimizer && t.offload.optimizer)
+      add("train.paged_optimizer", "the optimizer states are in host memory already",
+          "remove one of the two");
+    if (t.paged_optimizer && t.kind != TrainerKind::ddp)
+      add("train.paged_optimizer", "bitsandbytes' paged optimizers take whole tensors on one GPU",
+          "write trainer: ddp, or remove the key");
+    bool const shifts = t.cross_entropy == CrossEntropy::whole && t.kind != TrainerKind::megatron &&
+                        t.logits == LogitsPrecision::fp32;
+    if (t.shifted_labels && !shifts)
+      add("train.shifted_labels", "this loss makes no shifted copy of fp32 logits", "remove the key");
+    if (t.offload.activations && t.parallel.pp > 1)
+      add("train.offload.activations", "a pipeline's micro-batches in flight are not copied out",
+          "write pp: 1, or remove the key");
   }
 
   void check_rollout() {

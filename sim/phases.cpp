@@ -44,31 +44,45 @@ int group_of(Phase phase) {
   return 0;
 }
 
+// The model that computes in the phase, if any.
+Team* team_of(RunState const& run, Phase phase) {
+  switch (phase) {
+    case Phase::score:
+      return run.find_team(Role::reward);
+    case Phase::reference: {
+      // An adapter's reference is the base model with the adapter switched off.
+      Team* const own = run.find_team(Role::reference);
+      return own != nullptr ? own : &run.team(Role::actor);
+    }
+    case Phase::values:
+    case Phase::update_critic:
+      return &run.team(Role::critic);
+    case Phase::old_logprob:
+    case Phase::update_actor:
+      return &run.team(Role::actor);
+    default:
+      return nullptr;
+  }
+}
+
 void work(PhaseRun& p) {
   RunState& run = p.run;
+  Team* const team = team_of(run, p.phase);
   switch (p.phase) {
     case Phase::generate:
       return run.rollout->job.rollout.kind == EngineKind::hf ? generate_static(p) : generate(p);
     case Phase::score:
       score_samples(p);
-      if (Team* const reward = run.find_team(Role::reward)) forward_pass(p, *reward);
+      if (team != nullptr) forward_pass(p, *team);
       return;
     case Phase::old_logprob:
-      return forward_pass(p, run.team(Role::actor));
-    case Phase::reference: {
-      // An adapter's reference is the base model with the adapter switched off.
-      Team* const own = run.find_team(Role::reference);
-      return forward_pass(p, own != nullptr ? *own : run.team(Role::actor));
-    }
+    case Phase::reference:
     case Phase::values:
-      return forward_pass(p, run.team(Role::critic));
+      return forward_pass(p, *team);
     case Phase::update_critic:
-      update(p, run.team(Role::critic));
-      run.updated.push_back(Role::critic);
-      return;
     case Phase::update_actor:
-      update(p, run.team(Role::actor));
-      run.updated.push_back(Role::actor);
+      update(p, *team);
+      run.updated.push_back(team->role);
       return;
     case Phase::weight_sync:
       return synchronise_weights(p);
@@ -133,6 +147,7 @@ bool run_now(RunState& run, Batch& batch, Phase phase) {
   PhaseRun p{run, pool, batch, phase, {run.recorder, batch.step, phase}};
   wait_since_last_phase(p);
   Seconds const start = run.engine.now();
+  if (Team const* const team = team_of(run, phase)) note_micro_batches(p, *team);
   record_memory(p);
   if (auto const oom = out_of_memory(p)) {
     stop_out_of_memory(p, *oom);

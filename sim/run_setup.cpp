@@ -12,6 +12,7 @@
 #include "models/stage_layers.hpp"
 #include "sim/cluster.hpp"
 #include "sim/crossings.hpp"
+#include "sim/memory.hpp"
 #include "sim/platform.hpp"
 
 namespace rollcast {
@@ -29,37 +30,19 @@ PoolInfo info_of(Pool const& pool, Profile const& profile) {
           .prices = profile.note};
 }
 
-// Stages with equal lines share a ledger: the last one that starts at or before the stage.
-std::vector<int> ledgers_of_classes(std::vector<RankLedger> const& ledgers, Placement const& placement) {
-  std::vector<int> of_class;
-  for (ClassPlace const& place : placement.places) {
-    int found = 0;
-    for (std::size_t l = 0; l < ledgers.size(); ++l) {
-      if (ledgers[l].pipeline_stage <= place.stage) found = static_cast<int>(l);
-    }
-    of_class.push_back(found);
-  }
-  return of_class;
-}
-
 void add_pool(RunState& run, int index, Profile const& profile) {
   Job job = on_pool(run.job, index);
   int const first_class = static_cast<int>(run.log.rank_classes.size());
   Placement placement = place(job, first_class);
-  std::vector<RankLedger> ledgers = memory_ledger(job);
-  std::vector<int> of_class = ledgers_of_classes(ledgers, placement);
   EventLog& log = run.log;
-  for (int l : of_class) log.ledger_of_class.push_back(static_cast<int>(log.ledgers.size()) + l);
-  log.ledgers.insert(log.ledgers.end(), ledgers.begin(), ledgers.end());
   log.rank_classes.insert(log.rank_classes.end(), placement.classes.begin(), placement.classes.end());
   auto prices = std::make_unique<CollectivePrices>(profile, job.cluster);
   run.pools.push_back(std::make_unique<PoolState>(PoolState{.index = index,
                                                             .job = std::move(job),
                                                             .profile = profile,
                                                             .prices = std::move(prices),
-                                                            .placement = std::move(placement),
-                                                            .ledgers = std::move(ledgers),
-                                                            .ledger_of_class = std::move(of_class)}));
+                                                            .placement = std::move(placement)}));
+  take_ledgers(run, *run.pools.back());
 }
 
 std::vector<Stage> stages_of(Job const& job, Role role) {

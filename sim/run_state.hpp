@@ -30,8 +30,8 @@ struct PoolState {
   Profile const& profile;
   std::unique_ptr<CollectivePrices> prices;
   Placement placement;
-  std::vector<RankLedger> ledgers;
-  std::vector<int> ledger_of_class;  // of each of its classes
+  std::vector<RankLedger> ledgers = {};
+  std::vector<int> ledger_of_class = {};  // of each of its classes
   Seconds idle_since = {};
 
   int classes() const { return static_cast<int>(placement.classes.size()); }
@@ -113,6 +113,9 @@ struct RunState {
   std::shared_ptr<Background> background =
       {};                          // the critic's update, where the next step does not wait for it
   std::vector<Role> updated = {};  // roles whose first update is done
+  // Tokens on a rank of the largest micro-batch that a role has computed, of jobs that do not pack: packs and
+  // token budgets are taken as full.
+  std::map<Role, MicroBatchTokens> largest = {};
 
   Team* find_team(Role role) const {
     for (auto const& t : teams) {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "models/host_optimizer.hpp"
 #include "models/prices.hpp"
 #include "sim/replica_run.hpp"
 #include "sim/sample_shards.hpp"
@@ -53,6 +54,19 @@ std::vector<GradientBucket> buckets_of_rank(Update const& u, std::size_t rank, b
   }
 }
 
+// What the paged states of a pipeline rank cost beyond their step.
+Seconds paging(Update const& u, std::size_t rank) {
+  PoolState const& pool = *u.team.pool;
+  RankLedger const& ledger = pool.ledger_of(pool.placement.classes_of_stage.front()[rank].front());
+  Phase const phase = u.recorder.phase;
+  Bytes states;
+  for (LedgerLine const& line : ledger.lines) {
+    if (line.host && line.role == u.team.role && line.category == MemoryCategory::optimizer_states)
+      states += line.bytes;
+  }
+  return paging_time(pool.profile, states, ledger.capacity - total(ledger, phase));
+}
+
 Reduction reduction_of(Update const& u, bool experts) {
   Job const& job = u.team.job;
   CollectivePrices& prices = *u.team.pool->prices;
@@ -85,6 +99,7 @@ void price_collectives(Update& u) {
     Seconds optimizer;
     for (std::size_t s = rank; s < u.team.stages.size(); s += u.ranks())
       optimizer += optimizer_time(u.team.pool->profile, u.team.job, u.team.stages[s]);
+    if (u.team.job.train.paged_optimizer) optimizer += paging(u, rank);
     u.optimizer.push_back(optimizer);
   }
 }

@@ -6,10 +6,13 @@
 #include <nlohmann/json.hpp>
 
 #include "calibrate/profiles.hpp"
+#include "models/ledger.hpp"
+#include "models/pools.hpp"
 #include "reports/analysis.hpp"
 #include "reports/commands/memory_guard.hpp"
 #include "reports/expectation.hpp"
 #include "reports/fitted_cases.hpp"
+#include "reports/memory_peaks.hpp"
 #include "reports/run_apart.hpp"
 #include "sim/simulate.hpp"
 
@@ -51,6 +54,20 @@ Figures figures_of(Scenario const& s, std::vector<Profile> const& p) {
           json["unmet"].get<std::vector<std::string>>()};
 }
 
+// What the ledger alone tells where there is no run.
+void add_memory(Job const& job, std::map<std::string, double>& values) {
+  std::size_t const pools = std::max<std::size_t>(1, job.pools.size());
+  for (std::size_t i = 0; i < pools; ++i) {
+    for (RankLedger const& l : memory_ledger(on_pool(job, static_cast<int>(i)))) {
+      LedgerPeak const peak = peak_of(l, named_phases(l));
+      double& all = values["peak_gpu_memory_gib"];
+      double& torch = values["peak_torch_memory_gib"];
+      all = std::max(all, peak.bytes / GiB(1));
+      torch = std::max(torch, peak.trainer_tensors / GiB(1));
+    }
+  }
+}
+
 // Why there cannot be a run; empty: there can.
 std::string obstacle(Scenario const& s) {
   auto const problems = check_simulated(s);
@@ -76,6 +93,8 @@ ValidationCase forecast_case(Scenario const& s) {
       for (Profile& of_pool : p) of_pool = with_case_left_out(std::move(of_pool), c.name, s.job);
       without = figures_of(s, p);
     }
+  } else {
+    add_memory(s.job, forecast.values);
   }
   c.unmet = forecast.unmet;
   if (!c.expected.empty() && !can_run) c.unmet = {forecast.why};

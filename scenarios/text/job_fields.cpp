@@ -264,6 +264,16 @@ void describe(Fields& f, TrainerOptions& t) {
   f.choice("gradients", t.gradients, {DType::fp32, DType::bf16, DType::fp16}, "type of the gradient buffer");
   f.flag("master_weights", t.master_weights, "an fp32 copy of the weights in the optimizer");
   f.choice("optimizer_states", t.optimizer_states, kDTypes, "type of Adam's two states");
+  if (f.listing() || t.kind == TrainerKind::fsdp2 || t.kind == TrainerKind::ddp) {
+    f.flag("optimizer_in_backward", t.optimizer_in_backward,
+           "each parameter takes its step as soon as its gradient is there, which then goes (fsdp2, ddp)");
+  } else {
+    f.forbid("optimizer_in_backward", "a key of fsdp2 and ddp");
+  }
+  f.flag("paged_optimizer", t.paged_optimizer,
+         "optimizer states in unified memory, on the GPU as far as it has room (bitsandbytes' paged "
+         "optimizers)");
+  f.flag("expand_kv", t.expand_kv, "keys and values are copied to every query head before attention");
   f.flag("overlap_gradient_reduce", t.overlap_gradient_reduce, "reduce gradients during the backward pass");
   f.flag("overlap_tensor_parallel", t.overlap_tensor_parallel,
          "tensor-parallel collectives run in chunks beside the products");
@@ -275,19 +285,25 @@ void describe(Fields& f, TrainerOptions& t) {
   }
   f.flag("overlap_parameter_gather", t.overlap_parameter_gather, "gather parameters during the forward pass");
   f.quantity("bucket", t.bucket, kPositive, "gradient bucket of one reduction");
-  f.choice("cross_entropy", t.cross_entropy,
-           {CrossEntropy::whole, CrossEntropy::chunked, CrossEntropy::fused, CrossEntropy::linear},
-           "the loss on the logits: PyTorch's operations on all at once, on some rows at a time, one kernel, "
-           "or one "
-           "with the product over the vocabulary, so that the logits never exist as a whole");
+  f.choice(
+      "cross_entropy", t.cross_entropy,
+      {CrossEntropy::whole, CrossEntropy::chunked, CrossEntropy::fused, CrossEntropy::linear},
+      "the loss on the logits: PyTorch's operations on all at once, product and loss on some rows at a time, "
+      "one kernel, or one "
+      "with the product over the vocabulary, so that the logits never exist as a whole");
   f.choice("logits", t.logits, {LogitsPrecision::fp32, LogitsPrecision::autocast, LogitsPrecision::weights},
            "of a whole loss outside Megatron: the model returns fp32 logits, the loss casts them, or it "
            "works in the "
            "weights' type");
+  f.flag(
+      "shifted_labels", t.shifted_labels,
+      "of a whole loss on fp32 logits: the labels are shifted by one, so that no copy of the logits is made");
   f.optional_group("offload", "what lives in host memory", [&](Fields& g) {
     g.flag("parameters", t.offload.parameters, "weights");
     g.flag("gradients", t.offload.gradients, "gradients");
     g.flag("optimizer", t.offload.optimizer, "optimizer states and master weights");
+    g.flag("activations", t.offload.activations,
+           "what layers keep for their backward passes, copied out and back beside the layers' work");
   });
   constexpr std::string_view kHostKeys[] = {"host_threads", "pinned_gradients", "pinned_weights"};
   bool const on_host = t.kind == TrainerKind::deepspeed && t.offload.optimizer;

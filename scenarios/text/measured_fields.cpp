@@ -1,7 +1,5 @@
 #include "scenarios/text/measured_fields.hpp"
 
-#include <array>
-
 namespace rollcast {
 namespace {
 
@@ -13,7 +11,7 @@ struct Figure {
 
 constexpr Range kShare{0, 1, false};
 
-constexpr std::array<Figure, 30> kFigures{{
+constexpr Figure kFigures[] = {
     {"step_seconds", kPositive, "one step, mean"},
     {"wake_seconds", kNotNegative, "engine wake"},
     {"generate_seconds", kNotNegative, "generation"},
@@ -41,11 +39,15 @@ constexpr std::array<Figure, 30> kFigures{{
     {"peak_gpu_memory_gib", kPositive, "highest memory of one GPU, in GiB"},
     {"peak_torch_memory_gib", kPositive,
      "most that PyTorch held in a trainer's process of one GPU, in GiB: torch.cuda.max_memory_allocated"},
+    {"peak_step_torch_memory_gib", kPositive,
+     "the same where the counter starts anew with every step, so that it tells of the step's own "
+     "micro-batches "
+     "and not of the longest that the job allows (torchtune)"},
     {"peak_host_memory_gib", kPositive, "highest memory of one host, in GiB"},
     {"busy_fraction", kShare, "share of the time in which GPUs work"},
     {"mfu", kShare, "model FLOPs over peak FLOPs"},
     {"mbu", kShare, "bytes moved over peak bandwidth"},
-}};
+};
 
 }  // namespace
 

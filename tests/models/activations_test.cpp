@@ -87,6 +87,111 @@ TEST(Activations, ExpertInputs) {
   EXPECT_DOUBLE_EQ(gathered - own, 32'768.0 * 7 / 8);
 }
 
+// One kernel per operation, Llama-3.1-8B: each norm keeps its input in fp32, the normalised value and its
+// output, 8 h = 32,768; attention 4 q + 4 k + 4 x 32 = 20,608; the MLP gate, activated gate, up and product,
+// 8 x 14,336. With adapters on q and v neither the norms' normalised values, nor the second one's output, nor
+// the product: 6 h + 4 h = 40,960; 20,608; 6 x 14,336.
+TEST(Activations, OneKernelPerOperation) {
+  Architecture const a = test::model("llama-3.1-8b");
+  TrainerOptions t = cut(1, false);
+  t.kernels = KernelStack::eager;
+  auto const kept = [&](std::optional<Adapter> const& adapter) {
+    return kept_activations(a, 0, t, Recompute::none, adapter, 1).value;
+  };
+  EXPECT_DOUBLE_EQ(kept(std::nullopt), 2 * 32'768 + 20'608 + 8 * 14'336);
+  Adapter adapter;
+  adapter.targets = {"q", "v"};
+  EXPECT_DOUBLE_EQ(kept(adapter), 40'960 + 20'608 + 6 * 14'336);
+  t.kernels = KernelStack::compiled;
+  EXPECT_DOUBLE_EQ(kept(std::nullopt), 139'392);
+}
+
+// Qwen3-30B-A3B: norms 16 x 2048; attention 27,776 with the head norms' 2 x 4608 as 6 x 4608; experts: inputs
+// 2 x 8 x 2048, outputs in fp32 4 x 8 x 2048, inside 8 x 8 x 768, router 512.
+TEST(Activations, ExpertsWithOneKernelPerOperation) {
+  TrainerOptions t = cut(1, false);
+  t.kernels = KernelStack::eager;
+  EXPECT_DOUBLE_EQ(
+      kept_activations(test::model("qwen3-30b-a3b"), 0, t, Recompute::none, std::nullopt, 1).value,
+      16 * 2048 + 27'776 + 4 * 4608 + 6 * 8 * 2048 + 8 * 8 * 768 + 512);
+}
+
+// Keys and values as wide as the queries: 4 x 4096 in place of 4 x 1024.
+TEST(Activations, ExpandedKeysAndValues) {
+  TrainerOptions t = cut(1, false);
+  t.expand_kv = true;
+  EXPECT_DOUBLE_EQ(
+      kept_activations(test::model("llama-3.1-8b"), 0, t, Recompute::none, std::nullopt, 1).value,
+      139'392 + 4 * 4096 - 4 * 1024);
+}
+
+// The layer's input is there already where the first norm keeps it, 2 h; in eager mode the norm keeps a copy.
+TEST(Activations, RecomputedLayer) {
+  Architecture const a = test::model("llama-3.1-8b");
+  TrainerOptions t = cut(1, false);
+  EXPECT_DOUBLE_EQ(recomputed_activations(a, 0, t, std::nullopt, 1).value, 139'392 - 8192);
+  t.kernels = KernelStack::eager;
+  EXPECT_DOUBLE_EQ(recomputed_activations(a, 0, t, std::nullopt, 1).value, 2 * 32'768 + 20'608 + 8 * 14'336);
+}
+
+// Llama-3.1-8B: 2 h = 8192 and 4 f = 57,344, compiled 2 f; half of f with tp 2. Without gate, h 12,288:
+// 2 h + 2 x 4 h. Qwen3-30B-A3B: 2 h = 4096, eight copies 2 x 8 x 2048 and inside 4 x 8 x 768; eager 4096 and
+// 12 x 8 x 2048.
+TEST(Activations, GradientsOfActivations) {
+  auto const gradients = [](Architecture const& a, KernelStack stack, int tp = 1) {
+    TrainerOptions t = cut(tp, false);
+    t.kernels = stack;
+    return activation_gradients(a, 0, t, 1).value;
+  };
+  Architecture const llama = test::model("llama-3.1-8b");
+  EXPECT_DOUBLE_EQ(gradients(llama, KernelStack::fused), 8192 + 57'344);
+  EXPECT_DOUBLE_EQ(gradients(llama, KernelStack::eager), 8192 + 57'344);
+  EXPECT_DOUBLE_EQ(gradients(llama, KernelStack::compiled), 8192 + 28'672);
+  EXPECT_DOUBLE_EQ(gradients(llama, KernelStack::fused, 2), 8192 + 28'672);
+  EXPECT_DOUBLE_EQ(gradients(gpt3(), KernelStack::fused), 10 * 12'288);
+  Architecture const experts = test::model("qwen3-30b-a3b");
+  EXPECT_DOUBLE_EQ(gradients(experts, KernelStack::fused), 4096 + 2 * 8 * 2048 + 4 * 8 * 768);
+  EXPECT_DOUBLE_EQ(gradients(experts, KernelStack::eager), 4096 + 12 * 8 * 2048);
+}
+
+// Llama-3.1-8B: 4 h + 6 f = 16,384 + 86,016. With an MLP of 1,000: attention, 4 h + 4 q + 4 k = 36,864.
+TEST(Activations, ForwardAlone) {
+  Architecture a = test::model("llama-3.1-8b");
+  EXPECT_DOUBLE_EQ(forward_working_set(a, 0, cut(1, false), 1).value, 16'384 + 86'016);
+  a.intermediate = 1000;
+  EXPECT_DOUBLE_EQ(forward_working_set(a, 0, cut(1, false), 1).value, 36'864);
+}
+
+// A pass without gradients never needs more than one that keeps.
+TEST(Activations, ForwardAloneNeedsNoMore) {
+  for (Architecture const& a : builtin_catalog().architectures) {
+    for (int layer = 0; layer < a.layers; ++layer) {
+      TrainerOptions const t = cut(1, false);
+      EXPECT_LE(forward_working_set(a, layer, t, 1).value,
+                (kept_activations(a, layer, t, Recompute::none, std::nullopt, 1) +
+                 activation_gradients(a, layer, t, 1))
+                    .value)
+          << a.name;
+    }
+  }
+}
+
+// Sequences of 2,048 tokens: a budget of 10,000 is filled, one of 1,000 takes a sequence all the same, over
+// cp.
+TEST(Activations, MicroBatchesByTokenBudget) {
+  Job job = test::plain_job(test::model("llama-3.1-8b"), AlgorithmKind::sft, 8);
+  job.train.dynamic_batching = true;
+  job.train.tokens_per_micro_batch = 10'000;
+  job.train.logprob_tokens_per_micro_batch = 1'000;
+  EXPECT_DOUBLE_EQ(allowed_micro_batches(job).update, 10'000);
+  EXPECT_DOUBLE_EQ(allowed_micro_batches(job).forward, 2048);
+  job.train.parallel.cp = 2;
+  EXPECT_DOUBLE_EQ(allowed_micro_batches(job).forward, 1024);
+  job.train.dynamic_batching = false;
+  job.train.micro_batch = 3;
+  EXPECT_DOUBLE_EQ(allowed_micro_batches(job).update, 3 * 1024);
+}
+
 TEST(Activations, RecomputeNeverKeepsMore) {
   for (Architecture const& a : builtin_catalog().architectures) {
     for (int tp : {1, 2, 4, 8}) {
@@ -132,6 +237,14 @@ TEST(Activations, LogitsCopies) {
   EXPECT_DOUBLE_EQ(each(true), 8);
   EXPECT_DOUBLE_EQ(each(false), 4);
   t.logits = LogitsPrecision::fp32;
+  t.shifted_labels = true;
+  t.kernels = KernelStack::eager;
+  EXPECT_DOUBLE_EQ(each(true), 12);
+  EXPECT_DOUBLE_EQ(each(false), 8);
+  t.kernels = KernelStack::compiled;
+  EXPECT_DOUBLE_EQ(each(true), 10);
+  t.kernels = KernelStack::fused;
+  t.shifted_labels = false;
   t.cross_entropy = CrossEntropy::fused;
   EXPECT_DOUBLE_EQ(each(true), 2);
   t.cross_entropy = CrossEntropy::linear;

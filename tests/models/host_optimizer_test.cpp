@@ -110,6 +110,14 @@ TEST_F(HostGradients, NoneOnTheGpuAndForOthers) {
   EXPECT_DOUBLE_EQ(time(3), 0);
 }
 
+// 20 GB of states and room for 4 GB: 16 GB in and 16 GB out at 51.2 GB/s; with room for all nothing.
+TEST(HostOptimizer, PagesWithoutRoom) {
+  Profile const p = round_profile();
+  EXPECT_NEAR(paging_time(p, GB(20), GB(4)).value, 2 * 16e9 / 51.2e9, 1e-9);
+  EXPECT_DOUBLE_EQ(paging_time(p, GB(20), GB(20)).value, 0);
+  EXPECT_DOUBLE_EQ(paging_time(p, GB(20), GB(-5)).value, paging_time(p, GB(20), GB(0)).value);
+}
+
 TEST(HostOptimizer, IsTheOptimizerStepOfAnOffloadedOne) {
   Job job = llama_job(1);
   Profile const p = round_profile();

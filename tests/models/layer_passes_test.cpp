@@ -93,5 +93,19 @@ TEST(LayerPasses, AMixtureMovesTheRoutedCopies) {
   EXPECT_DOUBLE_EQ(p.forward.inner_bytes, (4 + 4) * 36 * 128 + 8 * (6 * 768 + 8 * 2048.0));
 }
 
+// Llama-3.1-8B: keys and values of 1024 read, 4096 written, 2 B each; nothing where every head has its own.
+TEST(LayerPasses, KeysAndValuesCopiedToEveryHead) {
+  Architecture a = catalog_model("llama-3.1-8b");
+  LayerPasses p;
+  add_kv_copies(p, a, 0, {});
+  EXPECT_DOUBLE_EQ(p.forward.inner_bytes, 2 * 2 * (1024 + 4096));
+  EXPECT_DOUBLE_EQ(p.backward.inner_bytes, 2 * 2 * (1024 + 4096));
+  EXPECT_EQ(p.forward.operations, 2);
+  a.kv_heads = a.heads;
+  LayerPasses none;
+  add_kv_copies(none, a, 0, {});
+  EXPECT_DOUBLE_EQ(none.forward.inner_bytes, 0);
+}
+
 }  // namespace
 }  // namespace rollcast

@@ -203,24 +203,71 @@ TEST(Ledger, StagesHoldTheirInFlightMicroBatches) {
   }
 }
 
-// Llama-3.1-8B keeps 139,392 B per token of a layer while it recomputes it (activations_test), 2,048 tokens.
-// The first of two stages has no logits; the last has 128,256 x (2 + 2 x 4) B per token of them, more than
-// the layer; with a vocabulary of 10,000 they are 100,000 B and 39,392 B per token come on top.
-TEST(Ledger, RecomputedLayerAndLogitsExcludeEachOther) {
+// Llama-3.1-8B recomputes 131,200 B per token of a layer (139,392 less its input) and has 65,536 of gradients
+// beside them (activations_test), 2,048 tokens. The first of two stages has no logits; the last has 128,256 x
+// (2 + 2 x 4) B per token of them and 4 x 4,096 of the head's inputs, more than both; with a vocabulary of
+// 10,000 116,384 B, less.
+TEST(Ledger, BackwardOfALayerAndLogitsExcludeEachOther) {
   Job job = plain_job(model("llama-3.1-8b"), AlgorithmKind::sft, 2);
   job.train.kind = TrainerKind::megatron;
   job.train.parallel.pp = 2;
   job.train.recompute = Recompute::full;
-  auto const recomputed = [&](std::size_t stage) {
+  auto const line = [&](std::size_t stage, std::string_view name, MemoryCategory c) {
     std::vector<RankLedger> const ledgers = memory_ledger(job);
-    LedgerLine const* l =
-        find_line(ledgers[stage], Role::actor, "recomputed layer", MemoryCategory::activations);
+    LedgerLine const* l = find_line(ledgers[stage], Role::actor, name, c);
     return l == nullptr ? 0 : l->bytes.value;
   };
-  EXPECT_DOUBLE_EQ(recomputed(0), 2048 * 139'392.0);
-  EXPECT_DOUBLE_EQ(recomputed(1), 0);
+  auto const of_layer = [&](std::size_t stage) {
+    return line(stage, "recomputed layer", MemoryCategory::activations) +
+           line(stage, "gradients of activations", MemoryCategory::activations);
+  };
+  EXPECT_DOUBLE_EQ(of_layer(0), 2048 * (131'200.0 + 65'536));
+  EXPECT_DOUBLE_EQ(of_layer(1), 0);
+  EXPECT_DOUBLE_EQ(line(1, "logits", MemoryCategory::logits), 2048 * 128'256 * 2.0);
   job.model.vocab = 10'000;
-  EXPECT_DOUBLE_EQ(recomputed(1), 2048 * 39'392.0);
+  EXPECT_DOUBLE_EQ(of_layer(1), 2048 * (131'200.0 + 65'536));
+  EXPECT_DOUBLE_EQ(line(1, "logits", MemoryCategory::logits), 0);
+}
+
+// Known micro-batches take the place of the largest allowed: 100 tokens for 2,048, in the update alone.
+TEST(Ledger, DealtMicroBatches) {
+  Job job = plain_job(model("llama-3.1-8b"), AlgorithmKind::dpo, 8);
+  job.train.recompute = Recompute::full;
+  auto const kept = [](RankLedger const& l) {
+    return find_line(l, Role::actor, "kept activations", MemoryCategory::activations)->bytes.value;
+  };
+  auto const forward = [](RankLedger const& l) {
+    return find_line(l, Role::reference, "forward working set", MemoryCategory::activations)->bytes.value;
+  };
+  RankLedger const allowed = memory_ledger(job).front();
+  RankLedger const dealt =
+      memory_ledger(job, process_memory(), {{Role::actor, {.forward = 0, .update = 100}}}).front();
+  EXPECT_DOUBLE_EQ(kept(dealt) / 100, kept(allowed) / (2 * 2048));
+  EXPECT_DOUBLE_EQ(forward(dealt), forward(allowed));
+}
+
+// Optimizer states in unified memory are none of the allocator's: 8 B x 8,030,261,248 on the host.
+TEST(Ledger, PagedOptimizer) {
+  Job job = plain_job(model("llama-3.1-8b"), AlgorithmKind::sft, 1);
+  job.train.kind = TrainerKind::ddp;
+  job.train.paged_optimizer = true;
+  RankLedger const l = memory_ledger(job).front();
+  EXPECT_DOUBLE_EQ(sum(l, MemoryCategory::optimizer_states).value, 0);
+  EXPECT_DOUBLE_EQ(sum(l, MemoryCategory::optimizer_states, true).value, 8 * 8'030'261'248.0);
+}
+
+// 32 layer inputs of 8,192 B a token, 2,048 tokens: one stays, 31 are on the host.
+TEST(Ledger, ActivationsInHostMemory) {
+  Job job = plain_job(model("llama-3.1-8b"), AlgorithmKind::sft, 1);
+  job.train.kind = TrainerKind::megatron;
+  job.train.recompute = Recompute::full;
+  job.train.offload.activations = true;
+  RankLedger const l = memory_ledger(job).front();
+  EXPECT_DOUBLE_EQ(
+      find_line(l, Role::actor, "kept activations", MemoryCategory::activations, true)->bytes.value,
+      31 * 2048 * 8192.0);
+  EXPECT_DOUBLE_EQ(find_line(l, Role::actor, "kept activations", MemoryCategory::activations)->bytes.value,
+                   2048 * (8192.0 + 4 * 4096));
 }
 
 // FSDP2's master weights are the parameters: they move with the weights, not with the optimizer.
@@ -357,6 +404,9 @@ TEST(Ledger, FsdpGatherBuffers) {
                    2 * 2 * 218'112'000.0);
   EXPECT_DOUBLE_EQ(
       find_line(l, Role::actor, "gathered embedding and head", MemoryCategory::gather_buffers)->bytes.value,
+      2 * 1'050'677'248.0);
+  EXPECT_DOUBLE_EQ(
+      find_line(l, Role::actor, "embedding and head gradients", MemoryCategory::gather_buffers)->bytes.value,
       2 * 1'050'677'248.0);
 }
 

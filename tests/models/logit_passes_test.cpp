@@ -17,6 +17,15 @@ TEST(LogitPasses, ByStackAndLoss) {
   job.train.kernels = KernelStack::eager;
   EXPECT_DOUBLE_EQ(logit_bytes(job, m).forward, 30);
   EXPECT_DOUBLE_EQ(logit_bytes(job, m).backward, 38);
+  job.train.shifted_labels = true;
+  EXPECT_DOUBLE_EQ(logit_bytes(job, m).forward, 22);
+  EXPECT_DOUBLE_EQ(logit_bytes(job, m).backward, 26);
+  job.train.shifted_labels = false;
+  job.train.kernels = KernelStack::compiled;  // its loss is compiled too where it goes by chunks
+  job.train.cross_entropy = CrossEntropy::chunked;
+  EXPECT_DOUBLE_EQ(logit_bytes(job, m).backward, 4);
+  job.train.cross_entropy = CrossEntropy::whole;
+  job.train.kernels = KernelStack::eager;
   job.algorithm.kind = AlgorithmKind::grpo;  // divided by the temperature
   EXPECT_DOUBLE_EQ(logit_bytes(job, m).forward, 38);
   EXPECT_DOUBLE_EQ(logit_bytes(job, m).backward, 46);

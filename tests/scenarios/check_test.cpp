@@ -187,6 +187,35 @@ TEST(Check, DeepSpeedPipelinesOnlyWithLowStages) {
   EXPECT_NE(problem_of(r, "train.zero_stage").remedy.find("zero_stage: 1"), std::string::npos);
 }
 
+// 64 samples over 8 GPUs, one a micro-batch: 8 micro-batches a step.
+TEST(Check, OptimizerOptionsThatWouldBeIgnored) {
+  auto const read = [](std::string const& train, std::string const& algorithm = "train_batch: 64") {
+    return read_scenario_text(
+        "model: llama-3.1-8b\ncluster: {node: hgx-h100}\nalgorithm: {kind: sft, " + algorithm +
+            "}\nworkload: {prompt_tokens: 512, response_tokens: 512}\ntrain: {" + train + "}\n",
+        "f.yaml", {});
+  };
+  EXPECT_NE(problem_of(read("trainer: fsdp2, optimizer_in_backward: true"), "train.optimizer_in_backward")
+                .what.find("accumulates 8 micro-batches"),
+            std::string::npos);
+  EXPECT_TRUE(read("trainer: fsdp2, optimizer_in_backward: true, micro_batch: 8").scenario);
+  problem_of(read("trainer: megatron, optimizer_in_backward: true"), "train.optimizer_in_backward");
+  problem_of(read("trainer: fsdp2, optimizer_in_backward: true, micro_batch: 8, offload: {optimizer: true}"),
+             "train.optimizer_in_backward");
+  problem_of(read("trainer: fsdp2, optimizer_in_backward: true, micro_batch: 8",
+                  "train_batch: 64, adapter: {kind: lora, rank: 8, targets: [q]}"),
+             "train.optimizer_in_backward");
+  problem_of(read("trainer: fsdp2, paged_optimizer: true"), "train.paged_optimizer");
+  EXPECT_TRUE(read("trainer: ddp, paged_optimizer: true").scenario);
+  problem_of(read("trainer: ddp, paged_optimizer: true, offload: {optimizer: true}"),
+             "train.paged_optimizer");
+  problem_of(read("trainer: megatron, parallel: {pp: 2}, offload: {activations: true}"),
+             "train.offload.activations");
+  problem_of(read("trainer: megatron, shifted_labels: true"), "train.shifted_labels");
+  problem_of(read("trainer: ddp, cross_entropy: chunked, shifted_labels: true"), "train.shifted_labels");
+  EXPECT_TRUE(read("trainer: ddp, shifted_labels: true").scenario);
+}
+
 TEST(Check, DpoCountsPairs) {
   // 64 pairs over 8 GPUs: 8 pairs, 16 sequences per replica; a micro-batch of 3 does not divide 16.
   std::string const text =

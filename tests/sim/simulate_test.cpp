@@ -70,6 +70,34 @@ std::vector<Scenario> layouts() {
 
 EventLog run(Scenario const& s) { return simulate(s, round_profile(), {.steps = 2, .seed = 3}); }
 
+double kept_tokens(std::vector<RankLedger> const& ledgers, int hidden, int layers) {
+  for (LedgerLine const& l : ledgers.front().lines) {
+    if (l.name == "kept activations") return l.bytes.value / (2.0 * hidden * (layers + 2));
+  }
+  return 0;
+}
+
+// Two sequences of 128 + about 100 tokens a micro-batch, of 128 + 2,000 that the job allows; 16 layer inputs
+// and two of the head. Without packs the run's ledger follows what it dealt, `memory` what is allowed.
+TEST(Simulate, MemoryFollowsTheMicroBatchesOfTheRun) {
+  Scenario s = small_grpo();
+  s.job.train.packing = s.job.train.equal_packs = false;
+  s.job.train.micro_batch = 2;
+  s.job.train.parallel = {};
+  s.job.train.recompute = Recompute::full;
+  s.job.workload.response_tokens = {LogNormalLength{4.605, 0.01, 2000}, 0, 0};
+  auto const tokens = [&] {
+    return in_child([&] {
+             return std::vector<double>{kept_tokens(run(s).ledgers, s.job.model.hidden, s.job.model.layers)};
+           })
+        .front();
+  };
+  EXPECT_NEAR(tokens(), 2 * 2128, 1e-6);
+  s.measured = Measured{};
+  s.measured->values = {{"peak_step_torch_memory_gib", 1}};
+  EXPECT_NEAR(tokens(), 2 * 228, 2 * 6);
+}
+
 TEST(Simulate, EveryMomentOfARankIsOneSpan) {
   for (Scenario const& s : layouts()) {
     in_child([&] {

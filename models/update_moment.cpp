@@ -1,0 +1,125 @@
+#include "models/update_moment.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "models/activations.hpp"
+#include "models/pools.hpp"
+#include "models/stage_layers.hpp"
+#include "models/state_bytes.hpp"
+
+namespace rollcast {
+namespace {
+
+bool has_value_head(ModelRole const& r) { return r.role == Role::critic || r.role == Role::reward; }
+
+std::optional<Adapter> adapter_of(Job const& job, ModelRole const& r) {
+  return r.trained || r.shares_actor_weights ? job.algorithm.adapter : std::nullopt;
+}
+
+Bytes weigh(Job const& job, UpdateMoment const& m, Bytes logits) {
+  Bytes const gradients = job.train.offload.gradients
+                              ? Bytes(0)
+                              : trained_bytes_per_parameter(job.train).gradients * m.gradient_parameters;
+  return m.kept + m.head_inputs + m.recomputed + m.activation_gradients + m.weight_gradient + gradients +
+         (m.logits ? logits : Bytes(0));
+}
+
+}  // namespace
+
+std::string_view name_of(Moment m) {
+  switch (m) {
+    case Moment::loss:
+      return "at the loss";
+    case Moment::last_layer:
+      return "as the last layer goes back";
+    case Moment::first_layer:
+      return "as the first layer goes back";
+  }
+  throw std::logic_error("no such Moment");
+}
+
+bool gradients_come_fresh(Job const& job) {
+  TrainerOptions const& t = job.train;
+  bool const own_buffer = t.kind == TrainerKind::megatron || t.kind == TrainerKind::deepspeed ||
+                          (t.kind == TrainerKind::ddp && data_parallel(job) > 1);
+  return !own_buffer && micro_batches_per_step(job) == 1;
+}
+
+GradientCounts gradient_counts(Job const& job, ModelRole const& r, int stage) {
+  Architecture const& a = architecture_of(job, r.role);
+  Stage const s = pipeline_stages(a, job.train, 1)[static_cast<std::size_t>(stage)];
+  Head const head = has_value_head(r) ? Head::scalar : Head::vocabulary;
+  auto const adapter = adapter_of(job, r);
+  RankParameters const n = rank_parameters(a, s, head, job.train.parallel, adapter);
+  bool const cut = zero_stage(job.train) >= 2;
+  double const dense = cut ? shard_ranks(job) : 1;
+  double const experts = cut ? expert_shard_ranks(job) : 1;
+  if (adapter) {
+    double const all = n.adapter_dense / dense + n.adapter_experts / experts;
+    return {all, 0, all / std::max(1, s.layers), 0, 0};
+  }
+  double const of_head = s.has_lm_head && !has_value_head(r) ? n.largest_outer : 0;
+  double const layer = job.train.kind == TrainerKind::fsdp2 ? n.largest_layer : n.largest_matrix;
+  return {n.dense / dense + n.experts / experts, of_head / dense, layer / dense, n.largest_matrix, of_head};
+}
+
+UpdateMoment largest_moment(Job const& job, ModelRole const& r, int stage, double tokens,
+                            GradientCounts const& g) {
+  TrainerOptions const& t = job.train;
+  Architecture const& a = architecture_of(job, r.role);
+  Stage const s = pipeline_stages(a, t, 1)[static_cast<std::size_t>(stage)];
+  auto const adapter = adapter_of(job, r);
+  Bytes all, one, recomputed, gradients;
+  for (int layer = s.first_layer; layer < s.first_layer + s.layers; ++layer) {
+    Bytes const kept = kept_activations(a, layer, t, t.recompute, adapter, tokens);
+    all += kept;
+    one = max(one, kept);
+    if (t.recompute == Recompute::full)
+      recomputed = max(recomputed, recomputed_activations(a, layer, t, adapter, tokens));
+    gradients = max(gradients, activation_gradients(a, layer, t, tokens));
+  }
+  all = all * in_flight(stage, t.parallel.pp, micro_batches_per_step(job));
+  bool const has_logits = s.has_lm_head && !has_value_head(r);
+  Bytes logits;
+  if (has_logits) {
+    LogitsKept const kept = logits_kept(a, t, true);
+    logits = tokens * (logits_bytes(kept, t) + fp32_logits_bytes(kept));
+  }
+  bool const fresh = gradients_come_fresh(job);
+
+  UpdateMoment loss;
+  loss.kept = t.offload.activations ? one : all;
+  loss.kept_on_host = all - loss.kept;
+  if (s.has_lm_head) loss.head_inputs = kept_by_head(a, t, tokens);
+  loss.logits = has_logits;
+  loss.gradient_parameters = t.optimizer_in_backward || fresh ? g.head : g.all;
+  bool const plain = t.kind == TrainerKind::ddp;
+  bool const adds = plain && !fresh;
+  bool const head_adds = adds || (plain && t.cross_entropy == CrossEntropy::chunked);
+  if (head_adds) loss.weight_gradient = size_of(t.weights) * g.whole_head;
+
+  UpdateMoment last = loss;
+  last.moment = Moment::last_layer;
+  last.head_inputs = Bytes(0);
+  last.logits = false;
+  last.recomputed = recomputed;
+  last.activation_gradients = gradients;
+  last.weight_gradient = adds ? size_of(t.weights) * g.matrix : Bytes(0);
+  // A tied head's gradient waits for the embedding's.
+  if (t.optimizer_in_backward) last.gradient_parameters = g.one + (a.tied_embeddings ? g.head : 0);
+
+  UpdateMoment first = last;
+  first.moment = Moment::first_layer;
+  first.kept = one;
+  first.kept_on_host = Bytes(0);
+  if (!t.optimizer_in_backward) first.gradient_parameters = g.all;
+
+  UpdateMoment largest = loss;
+  for (UpdateMoment const& m : {last, first}) {
+    if (weigh(job, m, logits) > weigh(job, largest, logits)) largest = m;
+  }
+  return largest;
+}
+
+}  // namespace rollcast
