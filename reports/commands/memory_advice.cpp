@@ -58,6 +58,7 @@ void add_trainer(Overrides& o, Job const& job) {
   }
   o.add("train.trainer", "fsdp2", t.kind == TrainerKind::ddp);
   if (colocated(job)) {
+    o.add("framework.empty_cache", "true", !job.framework.empty_cache);
     o.add("framework.optimizer_offload", "true", !job.framework.optimizer_offload);
     o.add("framework.parameters_offload", "true", !job.framework.parameters_offload);
   }
