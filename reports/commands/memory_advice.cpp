@@ -75,6 +75,7 @@ void add_engine(Overrides& o, Job const& job) {
     if (share >= kLeastUtilization && share <= 0.95)
       o.add("rollout.gpu_memory_utilization", fmt::format("{:.2f}", share));
   }
+  o.add("rollout.sleep_level", 2, colocated(job) && e.sleep_level == 1);
   o.halve("rollout.max_num_seqs", e.max_num_seqs);
   o.halve("rollout.max_num_batched_tokens", e.max_num_batched_tokens);
   o.add("rollout.parallel.tp", 2 * e.parallel.tp);
