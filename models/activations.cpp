@@ -27,11 +27,38 @@ Bytes bytes_of(Kept const& k, TrainerOptions const& t, double element, double to
 
 double activation_element(TrainerOptions const& t) { return std::max(2.0, size_of(t.weights).value); }
 
-bool learns(std::optional<Adapter> const& adapter, std::initializer_list<char const*> layers) {
-  if (!adapter) return true;
-  return std::any_of(layers.begin(), layers.end(), [&](char const* layer) {
-    return std::find(adapter->targets.begin(), adapter->targets.end(), layer) != adapter->targets.end();
-  });
+using Names = std::initializer_list<char const*>;
+
+int targets(Adapter const& adapter, Names products) {
+  return static_cast<int>(std::count_if(products.begin(), products.end(), [&](char const* p) {
+    return std::find(adapter.targets.begin(), adapter.targets.end(), p) != adapter.targets.end();
+  }));
+}
+
+bool learns(std::optional<Adapter> const& adapter, Names products) {
+  return !adapter || targets(*adapter, products) > 0;
+}
+
+// bitsandbytes' products save the input beside the weight.
+bool keeps_frozen_inputs(Adapter const& a) {
+  return a.kind == AdapterKind::qlora &&
+         (a.quantization == Quantization::nf4 || a.quantization == Quantization::nf4_fp16);
+}
+
+// Elements that products reading one tensor of this width keep of it: their input, and the adapters' copies,
+// masks and results of A. kept_anyway: without the input itself, which another operation keeps.
+double input_elements(TrainerOptions const& t, std::optional<Adapter> const& adapter, double width,
+                      Names products, bool kept_anyway = false) {
+  if (!adapter) return kept_anyway ? 0 : width;
+  int const with = targets(*adapter, products);
+  // A copy of its own per adapter: what dropout left, or a cast. A merged product reads it once.
+  bool const own = adapter->dropout > 0 || (adapter->weights && *adapter->weights != t.weights);
+  bool const merged = t.merged_qkv && products.size() == 3;
+  double const copies = !own ? 0 : merged ? std::min(with, 1) : with;
+  double const mask = adapter->dropout > 0 ? copies * width / activation_element(t) : 0;
+  int const pairs = merged && with == 3 ? 1 : with;
+  bool const itself = keeps_frozen_inputs(*adapter) || (with > 0 && !own);
+  return (itself && !kept_anyway ? width : 0) + copies * width + mask + pairs * adapter->rank;
 }
 
 // Whole k or v heads per rank, at least one, times tp.
@@ -62,7 +89,13 @@ void add_grouped_attention(Kept& k, Architecture const& a, TrainerOptions const&
     k.cut_fp32 += norm.fp32 * (q + kv);
   }
   if (a.gated_attention) k.cut += learns(adapter, {"o"}) ? 2 * q : q;
+  k.cut += input_elements(t, adapter, q, {"o"}, true);
   k.cut_fp32 += a.heads;
+  if (!t.merged_qkv || t.expand_kv) return;
+  k.cut += q + kv;
+  // Adapters on a part: their result, to be spread over all of the product.
+  if (adapter && targets(*adapter, {"q", "k", "v"}) < 3)
+    k.cut += q * targets(*adapter, {"q"}) + kv * targets(*adapter, {"k", "v"});
 }
 
 void add_latent_attention(Kept& k, Architecture const& a) {
@@ -84,22 +117,23 @@ void add_linear_attention(Kept& k, Architecture const& a) {
   k.cut_fp32 += 2.0 * l.value_heads;
 }
 
-void add_mlp(Kept& k, Architecture const& a, KernelStack stack, double width,
+void add_mlp(Kept& k, Architecture const& a, TrainerOptions const& t, double width,
              std::optional<Adapter> const& adapter) {
-  bool const activated_gate = stack == KernelStack::eager && a.gated_mlp;
+  bool const activated_gate = t.kernels == KernelStack::eager && a.gated_mlp;
   k.cut += ((a.gated_mlp ? 2 : 1) + (activated_gate ? 1 : 0)) * width;
-  if (learns(adapter, {"down"})) k.cut += width;
+  k.cut += input_elements(t, adapter, width, {"down"});
 }
 
-void add_experts(Kept& k, Architecture const& a, KernelStack stack, std::optional<Adapter> const& adapter) {
+void add_experts(Kept& k, Architecture const& a, TrainerOptions const& t,
+                 std::optional<Adapter> const& adapter) {
   Moe const& m = *a.moe;
   double const chosen = m.experts_per_token;
   k.cut_fp32 += m.experts;
-  if (learns(adapter, {"gate", "up"})) k.at_experts += chosen * a.hidden;
+  k.at_experts += input_elements(t, adapter, chosen * a.hidden, {"gate", "up"});
   // Expert outputs, for the gradient of the scores, which reaches the hidden states under frozen routers too.
-  (stack == KernelStack::eager ? k.whole_fp32 : k.whole) += chosen * a.hidden;
-  add_mlp(k, a, stack, chosen * m.expert_intermediate, adapter);
-  add_mlp(k, a, stack, m.shared_intermediate, adapter);
+  (t.kernels == KernelStack::eager ? k.whole_fp32 : k.whole) += chosen * a.hidden;
+  add_mlp(k, a, t, chosen * m.expert_intermediate, adapter);
+  if (m.shared_intermediate > 0) add_mlp(k, a, t, m.shared_intermediate, adapter);
 }
 
 void add_norm(Kept& k, Architecture const& a, TrainerOptions const& t,
@@ -113,7 +147,7 @@ Kept kept_elements(Architecture const& a, int layer, TrainerOptions const& t,
                    std::optional<Adapter> const& adapter) {
   Kept k;
   add_norm(k, a, t, adapter);
-  if (learns(adapter, {"q", "k", "v"})) k.whole += a.hidden;
+  k.whole += input_elements(t, adapter, a.hidden, {"q", "k", "v"});
   if (is_linear_attention_layer(a, layer)) {
     add_linear_attention(k, a);
   } else if (a.mla) {
@@ -123,12 +157,14 @@ Kept kept_elements(Architecture const& a, int layer, TrainerOptions const& t,
   }
   if (!a.parallel_block) {
     add_norm(k, a, t, adapter);
-    if (learns(adapter, {"gate", "up"})) k.whole += a.hidden;
+    k.whole += input_elements(t, adapter, a.hidden, {"gate", "up"});
+  } else {
+    k.whole += input_elements(t, adapter, a.hidden, {"gate", "up"}, true);
   }
   if (is_moe_layer(a, layer)) {
-    add_experts(k, a, t.kernels, adapter);
+    add_experts(k, a, t, adapter);
   } else {
-    add_mlp(k, a, t.kernels, a.intermediate, adapter);
+    add_mlp(k, a, t, a.intermediate, adapter);
   }
   return k;
 }

@@ -11,9 +11,17 @@
 //
 // The 8 h and 2 h parts are cut by t only with sequence parallelism; the inputs of experts, which etp ranks
 // gather for each other, by t / etp. An MLP without a gate keeps 4 f instead
-// of 6 f: with k = q = h and f = 4 h that is 32 h, the paper's 34 h less its two dropout masks. A frozen
-// linear layer (adapter runs) needs no input for a weight gradient, so inputs that only frozen layers read
-// are not kept. tokens are those of one rank: a micro-batch over cp.
+// of 6 f: with k = q = h and f = 4 h that is 32 h, the paper's 34 h less its two dropout masks. tokens are
+// those of one rank: a micro-batch over cp.
+//
+// A frozen linear layer (adapter runs) needs no input for a weight gradient, so inputs that only frozen
+// layers read are not kept, except by bitsandbytes (quantization nf4, nf4_fp16; autograd/_functions.py,
+// MatMul4Bit: ctx.tensors = (A, B)). An adapter keeps its input: the layer's own, or, with dropout or a type
+// of its own, one copy per adapter (2 B) and the mask of dropout (1 B); and what A makes of it (2 B x rank).
+//
+// One product for q, k and v (merged_qkv): attention keeps v, a view, and so all three: 2 q + 2 k more. With
+// adapters on some of them their result is kept too, to be spread over the product (lit_gpt lora.py zero_pad:
+// index_copy keeps its source).
 //
 // What the software stack keeps (TrainerOptions::kernels):
 //   fused     the counts above (Transformer Engine, Liger)

@@ -36,4 +36,12 @@ Bytes quantized_bytes_per_weight(Adapter const& a) {
   return bytes(0.5);
 }
 
+TrainerOptions adapter_types(std::optional<Adapter> const& a, TrainerOptions t) {
+  if (!a || !a->weights) return t;
+  t.weights = *a->weights;
+  t.gradients = *a->weights;
+  if (t.weights == DType::fp32) t.master_weights = false;
+  return t;
+}
+
 }  // namespace rollcast

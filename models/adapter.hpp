@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "models/architecture.hpp"
 #include "models/job.hpp"
@@ -25,5 +26,8 @@ bool is_quantized(Adapter const& a, Tensor const& layer_tensor);
 // 1/64 + 4/(64 x 256) = 0.515869. GPTQ with an fp16 scale and a zero of four bits per 128 weights: 0.5 +
 // 2.5/128 = 0.51953.
 Bytes quantized_bytes_per_weight(Adapter const& a);
+
+// The trainer's types as its adapter has them; fp32 adapters need no fp32 copy.
+TrainerOptions adapter_types(std::optional<Adapter> const& a, TrainerOptions t);
 
 }  // namespace rollcast

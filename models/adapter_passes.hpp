@@ -49,8 +49,8 @@ AdapterWork adapter_work(KernelStack stack, AdapterPair const& pair, double drop
 // Making one product's weights the trainer's type again: bytes of memory traffic per weight in forward, and
 // in backward for the input gradient, and operations.
 //   nf4       one kernel: the constants and half a byte read, two written (bitsandbytes since 0.43,
-//             autograd/_functions.py, MatMul4Bit; torchao's NF4 where compiled). Operations in eager mode: 5
-//             (autograd's node in Python counted twice, output, kernel, cast), with double quantization 3
+//             autograd/_functions.py, MatMul4Bit; torchao the same where compiled). Operations in eager mode:
+//             5 (autograd's node in Python counted twice, output, kernel, cast), with double quantization 3
 //             more
 //   nf4_fp16  bitsandbytes to 0.42 quantizes what was made fp16 before (nn/modules.py, Params4bit.cuda), so
 //             the kernel's result is fp16, and cast: 4 B more unless the trainer's type is that

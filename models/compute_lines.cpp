@@ -3,11 +3,9 @@
 #include <algorithm>
 
 #include "models/activations.hpp"
-#include "models/adapter.hpp"
 #include "models/ledger_lines.hpp"
-#include "models/sharding.hpp"
 #include "models/stage_layers.hpp"
-#include "models/state_bytes.hpp"
+#include "models/update_buffers.hpp"
 #include "models/update_moment.hpp"
 
 namespace rollcast {
@@ -22,7 +20,6 @@ struct Part {
   std::optional<Adapter> adapter;
   bool has_logits = false;
   MicroBatchTokens tokens;
-  GradientCounts gradients;
 };
 
 void add_logits(std::vector<LedgerLine>& lines, Part const& p, double tokens, bool backward,
@@ -62,11 +59,10 @@ void add_forward(std::vector<LedgerLine>& lines, Part const& p) {
   add_logits(lines, p, tokens, false, phases);
 }
 
-void add_backward(std::vector<LedgerLine>& lines, Part const& p) {
+void add_backward(std::vector<LedgerLine>& lines, Part const& p, UpdateMoment const& m) {
   TrainerOptions const& t = p.job.train;
   std::vector<Phase> const phases = update_phases(p.job, p.role);
   double const tokens = p.tokens.update;
-  UpdateMoment const m = largest_moment(p.job, p.role, p.index, tokens, p.gradients);
   auto const add = [&](char const* name, Bytes amount, std::string const& formula, bool host = false) {
     std::size_t const before = lines.size();
     add_line(lines, {p.role.role, MemoryCategory::activations, name, formula}, amount, phases);
@@ -94,48 +90,21 @@ void add_backward(std::vector<LedgerLine>& lines, Part const& p) {
   if (m.logits) add_logits(lines, p, tokens, true, phases);
 }
 
-void add_gathers(std::vector<LedgerLine>& lines, Part const& p, RankParameters const& n) {
-  TrainerOptions const& t = p.job.train;
+// Those of the passes while they are the larger moment of the update; of forward passes always.
+void add_buffers(std::vector<LedgerLine>& lines, Part const& p, bool step) {
   std::vector<Phase> const update = update_phases(p.job, p.role);
-  std::vector<Phase> used = forward_phases(p.job, p.role);
-  used.insert(used.end(), update.begin(), update.end());
-  auto const add = [&](std::string const& name, double parameters, Bytes each, std::string const& what,
-                       std::vector<Phase> const& phases) {
-    add_line(lines,
-             {p.role.role, MemoryCategory::gather_buffers, name,
-              fmt::format("{}{} x {:g} B", what, grouped(parameters), each.value)},
-             parameters * each, phases);
+  std::vector<Phase> const forward = forward_phases(p.job, p.role);
+  auto const add = [&](UpdateBuffer const& b, std::vector<Phase> const& phases) {
+    if (phases.empty()) return;  // a line without phases would always be there
+    add_line(lines, {p.role.role, MemoryCategory::gather_buffers, b.name, b.formula}, b.bytes, phases);
   };
-  Bytes const weight = size_of(t.weights);
-  bool const quantized = p.adapter && p.adapter->kind == AdapterKind::qlora;
-  if (quantized) {
-    if (p.adapter->quantization != Quantization::gptq) {
-      add("dequantized weight", n.largest_quantized, weight, "largest matrix, ", used);
-    } else if (t.recompute == Recompute::full) {
-      add("dequantized weights", n.largest_quantized_layer, weight, "a layer's, kept for backward, ", used);
-    } else {
-      add("dequantized weights", n.quantized_dense + n.quantized_experts, weight, "kept for backward, ",
-          used);
-    }
+  for (UpdateBuffer const& b : pass_buffers(p.job, p.role, p.index)) {
+    std::vector<Phase> phases = b.forward ? forward : std::vector<Phase>{};
+    if (!step) phases.insert(phases.end(), update.begin(), update.end());
+    add(b, phases);
   }
-  int const zero = zero_stage(t);
-  if (zero >= 3) {
-    Bytes const gathered = quantized ? quantized_bytes_per_weight(*p.adapter) : weight;
-    add("gathered layers", 2 * n.largest_layer, gathered, "current and prefetched layer, ", used);
-    // FSDP2 gathers the root module's own parameters once for the whole pass; DeepSpeed one module at a time.
-    bool const root = t.kind == TrainerKind::fsdp2;
-    add("gathered embedding and head", root ? n.outer : n.largest_outer, weight, "", used);
-    if (!p.adapter && !update.empty())  // a line without phases would always be there
-      add("layer gradients", n.largest_layer, weight + size_of(t.gradients),
-          "before and in the reduce-scatter, ", update);
-    // FSDP2's root module reduces its own at the end of the backward pass.
-    if (!p.adapter && root) add("embedding and head gradients", n.outer, weight, "", update);
-  } else if (t.kind == TrainerKind::deepspeed && zero >= 1) {
-    add_line(lines,
-             {p.role.role, MemoryCategory::gather_buffers, "reduce buckets",
-              fmt::format("2 x {} B, one filled while one is reduced", grouped(t.bucket.value))},
-             2 * t.bucket, update);
-  }
+  if (!step) return;
+  for (UpdateBuffer const& b : step_buffers(p.job, p.role, p.index)) add(b, update);
 }
 
 }  // namespace
@@ -146,16 +115,16 @@ void add_compute_lines(std::vector<LedgerLine>& lines, Job const& job, ModelRole
   Stage const s = pipeline_stages(a, job.train, 1)[static_cast<std::size_t>(stage)];
   bool const adapted = r.trained || r.shares_actor_weights;
   bool const value = r.role == Role::critic || r.role == Role::reward;
-  Part p{job,    r, a, s, stage, adapted ? job.algorithm.adapter : std::nullopt, s.has_lm_head && !value,
-         tokens, {}};
+  Part const p{job,   r, a, s, stage, adapted ? job.algorithm.adapter : std::nullopt, s.has_lm_head && !value,
+               tokens};
   add_forward(lines, p);
-  RankParameters const n =
-      rank_parameters(a, s, value ? Head::scalar : Head::vocabulary, job.train.parallel, p.adapter);
+  bool step = false;
   if (r.trained) {
-    p.gradients = gradient_counts(job, r, stage);
-    add_backward(lines, p);
+    UpdateMoment const m = largest_moment(job, r, stage, tokens.update, gradient_counts(job, r, stage));
+    step = m.moment == Moment::step;
+    if (!step) add_backward(lines, p, m);
   }
-  add_gathers(lines, p, n);
+  add_buffers(lines, p, step);
 }
 
 }  // namespace rollcast

@@ -244,6 +244,8 @@ std::string_view name_of(Quantization v) {
       return "nf4";
     case Quantization::nf4_fp16:
       return "nf4_fp16";
+    case Quantization::torchao:
+      return "torchao";
     case Quantization::gptq:
       return "gptq";
   }

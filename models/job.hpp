@@ -23,7 +23,7 @@ enum class AlgorithmKind { sft, dpo, ppo, grpo };
 enum class AdapterKind { lora, qlora };
 enum class AdapterSync { merged, adapter };
 // How a base of 4 bits is stored and made the trainer's type again (models/adapter_passes.hpp).
-enum class Quantization { nf4, nf4_fp16, gptq };
+enum class Quantization { nf4, nf4_fp16, torchao, gptq };
 
 struct Adapter {
   AdapterKind kind = AdapterKind::lora;
@@ -34,6 +34,8 @@ struct Adapter {
   AdapterSync sync = AdapterSync::merged;  // what reaches the engine: merged weights, or the adapter alone
   Quantization quantization = Quantization::nf4;  // QLoRA
   double dropout = 0;                             // of what the pair reads; 0: no such operation
+  std::optional<DType> weights = {};              // of the adapter and its gradients; absent: the trainer's
+  std::optional<DType> unquantized = {};  // QLoRA: of embeddings, norms and head; absent: the trainer's
 };
 
 // DAPO: groups without signal are dropped and generation goes on until enough groups are there.
@@ -145,6 +147,8 @@ struct TrainerOptions {
   DType gradients = DType::bf16;  // of the accumulation buffer
   bool master_weights = true;     // fp32 copy
   DType optimizer_states = DType::fp32;
+  // fsdp2, ddp: Adam by lists of tensors (torch.optim's foreach) rather than in one fused kernel.
+  bool foreach_optimizer = false;
   // Each parameter takes its step as soon as its gradient is there, which then goes.
   bool optimizer_in_backward = false;
   // Optimizer states in unified memory (bitsandbytes' paged optimizers): outside PyTorch's allocator, on the

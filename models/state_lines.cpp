@@ -49,7 +49,7 @@ void add_gradients(std::vector<LedgerLine>& lines, Job const& job, ModelRole con
 
 void add_trained(std::vector<LedgerLine>& lines, Job const& job, ModelRole const& r, Counts const& c,
                  std::string const& name, int stage, double tokens) {
-  StateBytes const each = trained_bytes_per_parameter(job.train);
+  StateBytes const each = trained_bytes_per_parameter(adapter_types(job.algorithm.adapter, job.train));
   int const zero = zero_stage(job.train);
   auto const add = [&](MemoryCategory category, Bytes per_parameter, bool cut, Residency const& where) {
     add_line(lines, job, {r.role, category, name, product(c, cut, per_parameter)},
@@ -97,7 +97,8 @@ void add_state_lines(std::vector<LedgerLine>& lines, Job const& job, ModelRole c
     return add_trained(lines, job, r, counts(n.dense, n.experts), "model", stage, tokens.update);
   // Under FSDP2 with master weights the base is kept in fp32 as well, and cast when it is gathered.
   bool const fp32_base = adapter && job.train.kind == TrainerKind::fsdp2 && job.train.master_weights;
-  Bytes const plain = fp32_base ? size_of(DType::fp32) : size_of(job.train.weights);
+  Bytes plain = fp32_base ? size_of(DType::fp32) : size_of(job.train.weights);
+  if (adapter && adapter->unquantized) plain = size_of(*adapter->unquantized);
   add_frozen(lines, job, r, counts(n.dense - n.quantized_dense, n.experts - n.quantized_experts),
              adapter ? "base" : "model", plain);
   if (!adapter) return;

@@ -4,9 +4,11 @@
 #include <stdexcept>
 
 #include "models/activations.hpp"
+#include "models/adapter.hpp"
 #include "models/pools.hpp"
 #include "models/stage_layers.hpp"
 #include "models/state_bytes.hpp"
+#include "models/update_buffers.hpp"
 
 namespace rollcast {
 namespace {
@@ -17,10 +19,15 @@ std::optional<Adapter> adapter_of(Job const& job, ModelRole const& r) {
   return r.trained || r.shares_actor_weights ? job.algorithm.adapter : std::nullopt;
 }
 
-Bytes weigh(Job const& job, UpdateMoment const& m, Bytes logits) {
-  Bytes const gradients = job.train.offload.gradients
-                              ? Bytes(0)
-                              : trained_bytes_per_parameter(job.train).gradients * m.gradient_parameters;
+Bytes sum_of(std::vector<UpdateBuffer> const& buffers) {
+  Bytes sum;
+  for (UpdateBuffer const& b : buffers) sum += b.bytes;
+  return sum;
+}
+
+// gradient: of one parameter, on the GPU.
+Bytes weigh(UpdateMoment const& m, Bytes gradient, Bytes logits) {
+  Bytes const gradients = gradient * m.gradient_parameters;
   return m.kept + m.head_inputs + m.recomputed + m.activation_gradients + m.weight_gradient + gradients +
          (m.logits ? logits : Bytes(0));
 }
@@ -35,6 +42,8 @@ std::string_view name_of(Moment m) {
       return "as the last layer goes back";
     case Moment::first_layer:
       return "as the first layer goes back";
+    case Moment::step:
+      return "in the optimizer's step";
   }
   throw std::logic_error("no such Moment");
 }
@@ -115,11 +124,19 @@ UpdateMoment largest_moment(Job const& job, ModelRole const& r, int stage, doubl
   first.kept_on_host = Bytes(0);
   if (!t.optimizer_in_backward) first.gradient_parameters = g.all;
 
+  Bytes const gradient =
+      t.offload.gradients ? Bytes(0) : trained_bytes_per_parameter(adapter_types(adapter, t)).gradients;
   UpdateMoment largest = loss;
   for (UpdateMoment const& m : {last, first}) {
-    if (weigh(job, m, logits) > weigh(job, largest, logits)) largest = m;
+    if (weigh(m, gradient, logits) > weigh(largest, gradient, logits)) largest = m;
   }
-  return largest;
+  UpdateMoment step;
+  step.moment = Moment::step;
+  step.gradient_parameters = g.all;
+  Bytes const of_step = sum_of(step_buffers(job, r, stage)) + weigh(step, gradient, logits);
+  Bytes const of_passes = sum_of(pass_buffers(job, r, stage)) + weigh(largest, gradient, logits);
+  // An optimizer in the backward pass has no step of its own.
+  return !t.optimizer_in_backward && of_step > of_passes ? step : largest;
 }
 
 }  // namespace rollcast

@@ -1,20 +1,21 @@
 // The moment of an update at which a rank holds most, and what it holds then beside weights and optimizer
 // states.
 //
-// Three moments follow one another in the last micro-batch's pass; the ledger's lines are those of the
+// Four moments follow one another from the last micro-batch's pass on; the ledger's lines are those of the
 // largest:
 //   loss         what every layer keeps (x micro-batches in flight), the head's inputs, the logits
 //   last layer   logits gone; what every layer keeps, the working set of one layer's backward: what it
-//   recomputes
-//                and the gradients of activations
+//                recomputes and the gradients of activations
 //   first layer  what one layer keeps and the working set; parameter gradients complete
+//   step         activations and the buffers of the passes gone; the optimizer's own buffers
+//                (models/update_buffers.hpp). Not with optimizer_in_backward.
 // Parameter gradients are all there throughout where they are accumulated: over several micro-batches, or in
 // a buffer of the trainer's own (Megatron, DeepSpeed, buckets of DDP over several GPUs). Otherwise they come
 // as the layers go back: at the first two moments only lm_head's is there (PyTorch's zero_grad sets gradients
 // to None). With optimizer_in_backward there is never more than one parameter's (FSDP2: one layer's shard).
 // A gradient that is added to one that is there is made beside it first: in plain loops (ddp) that of the
 // largest matrix where gradients accumulate, of lm_head where its product goes by chunks of the rows (chunked
-// loss). The pass of the optimizer, which needs no activations, is never the largest of the four.
+// loss).
 #pragma once
 
 #include <optional>
@@ -26,7 +27,7 @@
 
 namespace rollcast {
 
-enum class Moment { loss, last_layer, first_layer };
+enum class Moment { loss, last_layer, first_layer, step };
 std::string_view name_of(Moment m);
 
 struct UpdateMoment {

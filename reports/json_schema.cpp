@@ -120,6 +120,7 @@ constexpr Key kMemoryKeys[] = {
     {"classes[].lines[].host", "true or false", "host rather than GPU memory"},
     {"classes[].lines[].phases[]", "text", "when it is there; an empty list: always"},
     {"classes[].lines[].formula", "text", "how the number comes about"},
+    {"longest_fitting_sequence", "integer", "tokens of prompt and response; 0: none fits"},
     {"kv.blocks", "integer", "pages of one rollout engine; kv is null without one"},
     {"kv.block_tokens", "integer", "tokens of a page"},
     {"kv.tokens", "integer", "tokens that fit"},

@@ -93,10 +93,15 @@ std::string memory_json(MemoryForecast const& f) {
     for (RankLedger const& l : pool.ledgers) classes.push_back(class_json(pool, l));
     hosts.push_back(host_json(pool));
   }
-  Json const out = {{"schema", schema},     {"scenario", f.scenario},
-                    {"fits", verdict.fits}, {"verdict", verdict.sentence},
-                    {"classes", classes},   {"kv", kv_json(f.kv)},
-                    {"hosts", hosts},       {"changes", changes_json(f.changes)}};
+  Json const out = {{"schema", schema},
+                    {"scenario", f.scenario},
+                    {"fits", verdict.fits},
+                    {"verdict", verdict.sentence},
+                    {"classes", classes},
+                    {"kv", kv_json(f.kv)},
+                    {"longest_fitting_sequence", f.longest_fitting ? Json(*f.longest_fitting) : Json()},
+                    {"hosts", hosts},
+                    {"changes", changes_json(f.changes)}};
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 

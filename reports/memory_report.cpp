@@ -244,6 +244,9 @@ std::string memory_text(MemoryForecast const& f) {
   out += '\n';
   if (f.kv) out += kv_text(*f.kv);
   for (PoolMemory const& pool : f.pools) out += host_text(pool);
+  if (f.longest_fitting)
+    out += fmt::format("Longest sequence that fits: {}.\n",
+                       *f.longest_fitting > 0 ? fmt::format("{} tokens", *f.longest_fitting) : "none");
   return out;
 }
 

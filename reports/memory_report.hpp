@@ -40,6 +40,8 @@ struct MemoryForecast {
   std::string scenario;
   std::vector<PoolMemory> pools;
   std::optional<KvForecast> kv;
+  // Tokens of prompt and response (models/context_limit.hpp), once it was looked for; 0: none fits.
+  std::optional<std::int64_t> longest_fitting;
   // For a layout that does not fit, once they were looked for: the cheapest.
   std::optional<std::vector<MemoryChange>> changes;
 };
@@ -59,15 +61,15 @@ MemoryVerdict memory_verdict(MemoryForecast const& f);
 Bytes least_headroom(MemoryForecast const& f);
 
 // Verdict, then per rank class a table of phases and categories in GiB, peak and headroom, every line with
-// its formula; then KV and host memory. Ends with a newline.
+// its formula; then KV, host memory and the longest sequence that fits. Ends with a newline.
 std::string memory_text(MemoryForecast const& f);
 
 // Keys: schema, scenario, fits, verdict, classes [{name, pool, pipeline_stage, ranks, capacity_bytes,
 // peak_bytes, peak_phase, headroom_bytes, host_peak_bytes, phases [{name, bytes, host_bytes, categories
 // {...}}], lines [{name, role, category, bytes, host, phases, formula}]}], kv {blocks, block_tokens, tokens,
-// bytes_per_token} or null, hosts [{pool, capacity_bytes, peak_bytes, peak_phase}] of each pool's fullest
-// node, changes [{sets, headroom_bytes, gpu_hours_per_step}] (cheapest first) or null. Bytes are whole
-// numbers; a line's phases are empty when it is always there.
+// bytes_per_token} or null, longest_fitting_sequence, hosts [{pool, capacity_bytes, peak_bytes, peak_phase}]
+// of each pool's fullest node, changes [{sets, headroom_bytes, gpu_hours_per_step}] (cheapest first) or null.
+// Bytes are whole numbers; a line's phases are empty when it is always there.
 std::string memory_json(MemoryForecast const& f);
 
 }  // namespace rollcast

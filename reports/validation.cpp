@@ -24,7 +24,7 @@ std::string_view kind_of(std::string_view quantity) {
   if (quantity == kStep) return kKinds[0];
   if (quantity.starts_with(kPhase)) return kKinds[1];
   if (quantity == "tokens_per_second_per_gpu" || quantity == "samples_per_second") return kKinds[2];
-  if (quantity.starts_with("peak_")) return kKinds[3];
+  if (quantity.starts_with("peak_") || quantity == "max_context_tokens") return kKinds[3];
   return kKinds[4];
 }
 

@@ -313,6 +313,12 @@ class Checker {
       add("train.optimizer_in_backward",
           fmt::format("an optimizer step accumulates {} micro-batches", micro_batches_per_step(job_)),
           "write a train_batch of one micro-batch a rank, or remove the key");
+    if (t.foreach_optimizer && (t.optimizer_in_backward || t.paged_optimizer || t.offload.optimizer))
+      add("train.foreach_optimizer", "the optimizer does not step over lists of tensors on the GPU",
+          "remove one of the two");
+    if (job_.algorithm.adapter && job_.algorithm.adapter->weights && t.kind == TrainerKind::deepspeed)
+      add("algorithm.adapter.weights", "deepspeed casts the whole model to train.weights",
+          "leave it out, or write another trainer");
     if (t.paged_optimizer && t.offload.optimizer)
       add("train.paged_optimizer", "the optimizer states are in host memory already",
           "remove one of the two");

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "calibrate/profiles.hpp"
+#include "models/context_limit.hpp"
 #include "models/ledger.hpp"
 #include "models/pools.hpp"
 #include "reports/analysis.hpp"
@@ -95,6 +96,10 @@ ValidationCase forecast_case(Scenario const& s) {
     }
   } else {
     add_memory(s.job, forecast.values);
+  }
+  for (auto const& [name, measured] : s.measured->values) {
+    if (name == "max_context_tokens")
+      forecast.values[name] = static_cast<double>(longest_fitting_sequence(s.job));
   }
   c.unmet = forecast.unmet;
   if (!c.expected.empty() && !can_run) c.unmet = {forecast.why};

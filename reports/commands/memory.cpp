@@ -1,6 +1,7 @@
 #include <memory>
 #include <string>
 
+#include "models/context_limit.hpp"
 #include "reports/commands/commands.hpp"
 #include "reports/commands/memory_advice.hpp"
 #include "reports/commands/option_checks.hpp"
@@ -38,6 +39,7 @@ int memory(Arguments const& arguments) {
   std::optional<Scenario> const scenario = read_scenario(arguments.scenario, exit_code);
   if (!scenario) return exit_code;
   MemoryForecast forecast = forecast_memory(*scenario);
+  forecast.longest_fitting = longest_fitting_sequence(scenario->job);
   if (!memory_verdict(forecast).fits)
     forecast.changes = cheapest_changes(arguments.scenario, scenario->job, kShownChanges);
   if (!arguments.json.empty()) exit_code = write(arguments.json, memory_json(forecast));

@@ -31,6 +31,20 @@ void optional_integer(Fields& f, std::string_view key, std::optional<int>& v, st
   }
 }
 
+void optional_type(Fields& f, std::string_view key, std::optional<DType>& v, std::string_view meaning) {
+  DType read = v.value_or(DType::bf16);
+  if (!f.listing() && !f.has(key)) {
+    f.allow(key);
+    return;
+  }
+  f.choice(key, read, {DType::fp32, DType::bf16, DType::fp16}, meaning);
+  if (f.listing()) {
+    f.rows().back().fallback = "the trainer's";
+  } else {
+    v = read;
+  }
+}
+
 void describe_adapter(Fields& f, Adapter& a) {
   f.choice("kind", a.kind, {AdapterKind::lora, AdapterKind::qlora},
            "qlora keeps the frozen base in 4 bits (NF4)");
@@ -38,15 +52,25 @@ void describe_adapter(Fields& f, Adapter& a) {
   f.names("targets", a.targets, {"q", "k", "v", "o", "gate", "up", "down"},
           "projections that get an adapter");
   f.number("dropout", a.dropout, {0, 0.999, false}, "dropout of what an adapter reads; 0: none");
+  optional_type(
+      f, "weights", a.weights,
+      "type of the adapter and its gradients, where it is not the trainer's; PEFT makes adapters of "
+      "16 bits fp32 (autocast_adapter_dtype)");
   f.choice("sync", a.sync, {AdapterSync::merged, AdapterSync::adapter},
            "what reaches the engine: the merged weights, or the adapter alone");
   if (f.listing() || a.kind == AdapterKind::qlora) {
     f.choice(
-        "quantization", a.quantization, {Quantization::nf4, Quantization::nf4_fp16, Quantization::gptq},
-        "4 bits and the way back: one kernel (bitsandbytes since 0.43, torchao), one that writes fp16 and a "
-        "cast (bitsandbytes to 0.42), or operations of PyTorch (auto-gptq)");
+        "quantization", a.quantization,
+        {Quantization::nf4, Quantization::nf4_fp16, Quantization::torchao, Quantization::gptq},
+        "4 bits and the way back: one kernel (bitsandbytes since 0.43), one that writes fp16 and a cast "
+        "(bitsandbytes to 0.42), one kernel whose product keeps no input (torchao), or operations of PyTorch "
+        "(auto-gptq)");
+    optional_type(f, "unquantized", a.unquantized,
+                  "type of embeddings, norms and head, where it is not the trainer's (qlora); PEFT's "
+                  "prepare_model_for_kbit_training casts them to fp32");
   } else {
     f.forbid("quantization", "only qlora has a quantized base");
+    f.forbid("unquantized", "only qlora has a quantized base");
   }
   if (f.listing() || (a.kind == AdapterKind::qlora && a.quantization != Quantization::gptq)) {
     f.flag("block_constants", a.block_constants, "count NF4's fp32 constant per 64 weights");
@@ -267,8 +291,12 @@ void describe(Fields& f, TrainerOptions& t) {
   if (f.listing() || t.kind == TrainerKind::fsdp2 || t.kind == TrainerKind::ddp) {
     f.flag("optimizer_in_backward", t.optimizer_in_backward,
            "each parameter takes its step as soon as its gradient is there, which then goes (fsdp2, ddp)");
+    f.flag("foreach_optimizer", t.foreach_optimizer,
+           "Adam by lists of tensors, with one more state during a step, rather than in one fused kernel "
+           "(fsdp2, ddp)");
   } else {
     f.forbid("optimizer_in_backward", "a key of fsdp2 and ddp");
+    f.forbid("foreach_optimizer", "a key of fsdp2 and ddp");
   }
   f.flag("paged_optimizer", t.paged_optimizer,
          "optimizer states in unified memory, on the GPU as far as it has room (bitsandbytes' paged "

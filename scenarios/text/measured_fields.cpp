@@ -43,6 +43,7 @@ constexpr Figure kFigures[] = {
      "the same where the counter starts anew with every step, so that it tells of the step's own "
      "micro-batches "
      "and not of the longest that the job allows (torchtune)"},
+    {"max_context_tokens", kPositive, "longest sequence that fits, prompt and response, in tokens"},
     {"peak_host_memory_gib", kPositive, "highest memory of one host, in GiB"},
     {"busy_fraction", kShare, "share of the time in which GPUs work"},
     {"mfu", kShare, "model FLOPs over peak FLOPs"},

@@ -59,12 +59,60 @@ TEST(Activations, GroupedQueriesAndGatedMlp) {
 }
 
 // LoRA on q and v only: the input of gate and up (2 h = 8,192) and of down (2 f = 28,672) is read by frozen
-// layers alone: 139,392 - 36,864 = 102,528.
+// layers alone: 139,392 - 36,864 = 102,528. What A makes of the input: 2 x 2 B x 16 = 64.
 TEST(Activations, FrozenLayersKeepNoInputs) {
   Adapter adapter;
   adapter.targets = {"q", "v"};
   Architecture const a = test::model("llama-3.1-8b");
-  EXPECT_DOUBLE_EQ(kept_activations(a, 0, cut(1, false), Recompute::none, adapter, 1).value, 102'528);
+  EXPECT_DOUBLE_EQ(kept_activations(a, 0, cut(1, false), Recompute::none, adapter, 1).value, 102'528 + 64);
+}
+
+// LitGPT's Llama-2-7B: h 4,096, f 11,008, 32 heads, adapters of rank 8 with dropout on q and v of one
+// product.
+//   both norms in fp32                      2 x 4 h           32,768
+//   what dropout left and its mask          2 h + h           12,288
+//   what A makes of it                      2 x 2 x 8             32
+//   q, k, v, output, row sums               4 x 2 h + 4 x 32  32,896
+//   q and k beside the rotated ones, by v   2 x 2 h           16,384
+//   the adapters' result before spreading   2 x 2 h           16,384
+//   gate, silu of it, up                    3 x 2 f           66,048
+// Sum 176,800. Published peaks of one and two examples of 1,304 tokens differ by 7.77 GB: 186,198 B a layer
+// and token, 8,000 of them the two fp32 copies of 32,000 logits over 32 layers.
+TEST(Activations, AdaptersOnPartOfAMergedProduct) {
+  TrainerOptions t = cut(1, false);
+  t.kernels = KernelStack::eager;
+  t.merged_qkv = true;
+  Adapter adapter;
+  adapter.rank = 8;
+  adapter.targets = {"q", "v"};
+  adapter.dropout = 0.05;
+  Architecture const a = test::model("llama-2-7b");
+  auto const kept = [&] { return kept_activations(a, 0, t, Recompute::none, adapter, 1).value; };
+  EXPECT_DOUBLE_EQ(kept(), 176'800);
+  // bitsandbytes' products keep their inputs: those of q, k, v and of gate and up, 2 x 2 h, and of down, 2 f.
+  adapter.kind = AdapterKind::qlora;
+  for (Quantization q : {Quantization::nf4, Quantization::nf4_fp16}) {
+    adapter.quantization = q;
+    EXPECT_DOUBLE_EQ(kept(), 176'800 + 4 * 4096 + 2 * 11008);
+  }
+  for (Quantization q : {Quantization::torchao, Quantization::gptq}) {
+    adapter.quantization = q;
+    EXPECT_DOUBLE_EQ(kept(), 176'800);
+  }
+}
+
+// Dropout gives each adapter a copy (2 B) and a mask (1 B) of its own: q and v 6 h instead of 2 h.
+TEST(Activations, DropoutCopiesTheInputOfEachAdapter) {
+  Adapter adapter;
+  adapter.targets = {"q", "v"};
+  Architecture const a = test::model("llama-3.1-8b");
+  auto const kept = [&] { return kept_activations(a, 0, cut(1, false), Recompute::none, adapter, 1).value; };
+  double const shared = kept();
+  adapter.dropout = 0.1;
+  EXPECT_DOUBLE_EQ(kept(), shared + 4 * 4096);
+  adapter.dropout = 0;
+  adapter.weights = DType::fp32;  // cast copies, no mask
+  EXPECT_DOUBLE_EQ(kept(), shared + 2 * 4096);
 }
 
 // Qwen3-30B-A3B: h 2048, q 32 x 128 = 4096, kv 4 x 128 = 512, head norms keep their inputs (2 q + 2 kv), 8 of
@@ -90,7 +138,7 @@ TEST(Activations, ExpertInputs) {
 // One kernel per operation, Llama-3.1-8B: each norm keeps its input in fp32, the normalised value and its
 // output, 8 h = 32,768; attention 4 q + 4 k + 4 x 32 = 20,608; the MLP gate, activated gate, up and product,
 // 8 x 14,336. With adapters on q and v neither the norms' normalised values, nor the second one's output, nor
-// the product: 6 h + 4 h = 40,960; 20,608; 6 x 14,336.
+// the product: 6 h + 4 h = 40,960; 20,608; 6 x 14,336; and what two As of rank 16 make of it, 64.
 TEST(Activations, OneKernelPerOperation) {
   Architecture const a = test::model("llama-3.1-8b");
   TrainerOptions t = cut(1, false);
@@ -101,7 +149,7 @@ TEST(Activations, OneKernelPerOperation) {
   EXPECT_DOUBLE_EQ(kept(std::nullopt), 2 * 32'768 + 20'608 + 8 * 14'336);
   Adapter adapter;
   adapter.targets = {"q", "v"};
-  EXPECT_DOUBLE_EQ(kept(adapter), 40'960 + 20'608 + 6 * 14'336);
+  EXPECT_DOUBLE_EQ(kept(adapter), 40'960 + 20'608 + 6 * 14'336 + 64);
   t.kernels = KernelStack::compiled;
   EXPECT_DOUBLE_EQ(kept(std::nullopt), 139'392);
 }

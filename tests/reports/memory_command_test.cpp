@@ -25,8 +25,8 @@ TEST(MemoryCommand, TheExampleFits) {
   EXPECT_EQ(r.exit_code, 0);
   EXPECT_EQ(r.err, "");
   EXPECT_THAT(r.out, StartsWith("Fits: "));
-  for (char const* text :
-       {"stage 0", "stage 1", "update_actor", "KV pages", "Host memory of the fullest node"}) {
+  for (char const* text : {"stage 0", "stage 1", "update_actor", "KV pages",
+                           "Host memory of the fullest node", "Longest sequence that fits: "}) {
     EXPECT_THAT(r.out, HasSubstr(text));
   }
 }

@@ -180,6 +180,22 @@ TEST(Scenario, EveryAlgorithmAndTrainerReads) {
   }
 }
 
+// Keys that would do nothing are refused.
+TEST(Scenario, AdapterKeysBelongToTheirKind) {
+  auto const refused = [](std::string const& adapter, std::string const& train, std::string const& key) {
+    ScenarioResult const r = read_scenario_text(
+        short_scenario("{kind: sft, train_batch: 64, adapter: " + adapter + "}", train), "m.yaml", {});
+    return !r.scenario && format(r.problems).find(key) != std::string::npos;
+  };
+  EXPECT_TRUE(refused("{kind: lora, unquantized: fp32}", "{trainer: ddp}", "unquantized"));
+  EXPECT_TRUE(refused("{kind: lora, weights: fp32}", "{trainer: deepspeed, zero_stage: 2}", "weights"));
+  EXPECT_TRUE(refused("{kind: lora}", "{trainer: megatron, foreach_optimizer: true}", "foreach_optimizer"));
+  EXPECT_TRUE(refused("{kind: lora}", "{trainer: ddp, foreach_optimizer: true, paged_optimizer: true}",
+                      "foreach_optimizer"));
+  EXPECT_FALSE(refused("{kind: qlora, quantization: gptq, weights: fp32, unquantized: fp32, dropout: 0.05}",
+                       "{trainer: ddp, merged_qkv: true, foreach_optimizer: true}", ""));
+}
+
 TEST(Scenario, FillsWhatFollowsFromOtherValues) {
   auto const read = [](std::string const& a, std::string const& t) {
     ScenarioResult const r = read_scenario_text(short_scenario(a, t), "m.yaml", {});
