@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -58,9 +59,9 @@ Json class_json(PoolMemory const& pool, RankLedger const& l) {
 
 Json kv_json(std::optional<KvForecast> const& kv) {
   if (!kv) return nullptr;
-  return {{"blocks", kv->blocks},
+  return {{"blocks", std::max<std::int64_t>(0, kv->blocks)},
           {"block_tokens", kv->block_tokens},
-          {"tokens", kv->blocks * kv->block_tokens},
+          {"tokens", std::max<std::int64_t>(0, kv->blocks) * kv->block_tokens},
           {"bytes_per_token", whole(kv->bytes_per_token)}};
 }
 

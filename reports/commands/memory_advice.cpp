@@ -56,7 +56,8 @@ void add_trainer(Overrides& o, Job const& job) {
   if (t.kind == TrainerKind::deepspeed) {
     for (int stage = t.zero_stage + 1; stage <= 3; ++stage) o.add("train.zero_stage", stage);
   }
-  o.add("train.trainer", "fsdp2", t.kind == TrainerKind::ddp);
+  o.add("train.trainer", "fsdp2", t.kind == TrainerKind::ddp && total_gpus(job) > 1);
+  o.add("train.trainer", "ddp", t.kind == TrainerKind::fsdp2 && total_gpus(job) == 1);
   if (colocated(job)) {
     o.add("framework.empty_cache", "true", !job.framework.empty_cache);
     o.add("framework.optimizer_offload", "true", !job.framework.optimizer_offload);

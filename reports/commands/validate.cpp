@@ -26,7 +26,13 @@ struct Arguments {
   std::string folder;
   std::string json;
   bool all_pairs = false;
+  bool fail_on_unmet = false;
 };
+
+bool has_unmet(Validation const& v) {
+  return std::any_of(v.cases.begin(), v.cases.end(),
+                     [](ValidationCase const& c) { return !c.unmet.empty(); });
+}
 
 // By the scenario's name first: "a.yaml" before "a-b.yaml".
 std::pair<std::string, std::string> by_name(fs::path const& file) {
@@ -67,7 +73,8 @@ int refuse(std::string const& sentence) {
   return 2;
 }
 
-// 2 if a file is no good scenario: the others are forecast all the same.
+// 2 if a file is no good scenario: the others are forecast all the same. 3, where asked for, if an expected
+// outcome does not hold.
 int validate_folder(Arguments const& arguments) {
   auto const files = scenario_files(arguments.folder);
   if (!files) return refuse(fmt::format("'{}' is no folder that can be listed", shown(arguments.folder)));
@@ -101,6 +108,7 @@ int validate_folder(Arguments const& arguments) {
     if (std::string const error = write_file(arguments.json, validation_json(v)); !error.empty())
       return refuse(error);
   }
+  if (exit_code == 0 && arguments.fail_on_unmet && has_unmet(v)) exit_code = 3;
   if (takes_standard_output(outputs)) return exit_code;
   int const printed =
       print(validation_text(v, arguments.all_pairs ? PairsShown::all : PairsShown::disagreeing));
@@ -119,6 +127,8 @@ void add_validate_command(CLI::App& app, int& exit_code) {
       ->type_name("FILE");
   command->add_flag("--pairs", arguments->all_pairs,
                     "Show all pairs of layouts, not only those where the forecast names the slower one");
+  command->add_flag("--fail-on-unmet", arguments->fail_on_unmet,
+                    "Exit with 3 if an `expected:` outcome does not hold");
   command->footer("Example:\n  rollcast validate scenarios/published --json errors.json");
   command->callback([arguments, &exit_code] { exit_code = validate_folder(*arguments); });
 }

@@ -34,6 +34,12 @@ void read_expected(Fields& f, std::optional<Expected>& e) {
         g.text("reason", read.reason, "part of the reason that the report gives");
         if_there(g, "preemptions", read.preemptions,
                  [&](int& v) { g.integer("preemptions", v, kFromOne, "at least so many preemptions"); });
+        if (read.outcome != Outcome::oom && !g.listing()) {
+          for (std::string_view key :
+               {"kind", "phase", "pool", "rank", "step", "allocation", "requested", "tolerance"})
+            g.forbid(key, "it tells of an out-of-memory, and the outcome is another");
+          return;
+        }
         if_there(g, "kind", read.kind, [&](OomKind& v) {
           g.choice("kind", v, {OomKind::torch, OomKind::driver, OomKind::host}, "oom: whose memory ran out");
         });

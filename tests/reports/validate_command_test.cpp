@@ -167,6 +167,27 @@ TEST_F(ValidateCommand, AFittedCaseIsMarkedAndForecastWithoutItself) {
   EXPECT_EQ(j["cases"][1]["left_out_error"], j["cases"][1]["error"]);  // scoring has no engine in it
 }
 
+TEST_F(ValidateCommand, AnExpectedOutcomeIsChecked) {
+  write("good.yaml", scenario(kMegatron, "expected: {outcome: completed}\n"));
+  CommandRun const good = run({"--fail-on-unmet"});
+  EXPECT_EQ(good.exit_code, 0) << good.err;
+  EXPECT_THAT(good.out, HasSubstr("1 of 1 expected outcomes hold"));
+  write("wrong.yaml", scenario(kMegatron, "expected: {outcome: oom, kind: host}\n"));
+  EXPECT_EQ(run().exit_code, 0);
+  CommandRun const wrong = run({"--fail-on-unmet"});
+  EXPECT_EQ(wrong.exit_code, 3);
+  EXPECT_THAT(wrong.out, HasSubstr("outcome: expected oom, got completed"));
+  EXPECT_THAT(wrong.out, HasSubstr("1 of 2 expected outcomes hold"));
+}
+
+// What tells of an out-of-memory has no place beside another outcome.
+TEST_F(ValidateCommand, AnExpectationMustFitItsOutcome) {
+  write("odd.yaml", scenario(kMegatron, "expected: {outcome: completed, phase: wake}\n"));
+  CommandRun const r = run();
+  EXPECT_EQ(r.exit_code, 2);
+  EXPECT_THAT(r.err, HasSubstr("expected.phase"));
+}
+
 TEST_F(ValidateCommand, NothingToValidateIsBadInput) {
   CommandRun const none = run();
   EXPECT_EQ(none.exit_code, 2);
