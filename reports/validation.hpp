@@ -58,8 +58,8 @@ struct ValidationPair {
   std::optional<bool> agrees() const;
 };
 
-// |error| over the quantities of one kind ("step", "phases", "throughput", "memory", "other"), of the cases of
-// grade A and A- or of all others.
+// |error| over the quantities of one kind ("step", "phases", "throughput", "memory", "other"), of the cases
+// of grade A and A- or of all others.
 struct ErrorSummary {
   std::string kind;
   bool grade_a = false;
