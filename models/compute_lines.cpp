@@ -113,10 +113,7 @@ void add_compute_lines(std::vector<LedgerLine>& lines, Job const& job, ModelRole
                        MicroBatchTokens const& tokens) {
   Architecture const& a = architecture_of(job, r.role);
   Stage const s = pipeline_stages(a, job.train, 1)[static_cast<std::size_t>(stage)];
-  bool const adapted = r.trained || r.shares_actor_weights;
-  bool const value = r.role == Role::critic || r.role == Role::reward;
-  Part const p{job,   r, a, s, stage, adapted ? job.algorithm.adapter : std::nullopt, s.has_lm_head && !value,
-               tokens};
+  Part const p{job, r, a, s, stage, adapter_of(job, r), s.has_lm_head && !has_value_head(r.role), tokens};
   add_forward(lines, p);
   bool step = false;
   if (r.trained) {

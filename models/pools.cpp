@@ -59,8 +59,7 @@ Job on_pool(Job const& job, int pool) {
 
 TrainerOptions trainer_of(Job const& job, Role role) {
   TrainerOptions t = job.train;
-  bool const critic = role == Role::critic || role == Role::reward;
-  if (critic && t.critic_zero_stage) t.zero_stage = *t.critic_zero_stage;
+  if (has_value_head(role) && t.critic_zero_stage) t.zero_stage = *t.critic_zero_stage;
   return t;
 }
 

@@ -25,6 +25,12 @@ std::string_view name_of(Role r) {
   throw std::logic_error("no such Role");
 }
 
+bool has_value_head(Role r) { return r == Role::critic || r == Role::reward; }
+
+std::optional<Adapter> adapter_of(Job const& job, ModelRole const& r) {
+  return r.trained || r.shares_actor_weights ? job.algorithm.adapter : std::nullopt;
+}
+
 std::vector<ModelRole> model_roles(Algorithm const& a) {
   ModelRole const actor{Role::actor, true, false};
   ModelRole const critic{Role::critic, true, false};

@@ -1,6 +1,7 @@
 // Which models an algorithm keeps, and who computes in which phase.
 #pragma once
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -11,6 +12,8 @@ namespace rollcast {
 // process: what belongs to a program rather than to a model (CUDA context, communicators).
 enum class Role { actor, critic, reference, reward, rollout, process };
 std::string_view name_of(Role r);
+// A critic or a reward model: its head gives one number per token in place of logits.
+bool has_value_head(Role r);
 
 struct ModelRole {
   Role role = Role::actor;
@@ -23,6 +26,9 @@ struct ModelRole {
 // and grpo: a frozen reference with kl_reference, a frozen reward model with reward_model. The rollout engine
 // is not among them.
 std::vector<ModelRole> model_roles(Algorithm const& a);
+
+// The adapter that a model runs with: of a trained role, or of a reference on its weights.
+std::optional<Adapter> adapter_of(Job const& job, ModelRole const& r);
 
 // Whether the job generates: ppo and grpo.
 bool has_rollout(Algorithm const& a);

@@ -84,8 +84,8 @@ void add_state_lines(std::vector<LedgerLine>& lines, Job const& job, ModelRole c
                      MicroBatchTokens const& tokens) {
   if (r.shares_actor_weights) return;
   Architecture const& a = architecture_of(job, r.role);
-  Head const head = r.role == Role::critic || r.role == Role::reward ? Head::scalar : Head::vocabulary;
-  std::optional<Adapter> const adapter = r.trained ? job.algorithm.adapter : std::nullopt;
+  Head const head = has_value_head(r.role) ? Head::scalar : Head::vocabulary;
+  std::optional<Adapter> const adapter = adapter_of(job, r);
   Stage const s = pipeline_stages(a, job.train, 1)[static_cast<std::size_t>(stage)];
   RankParameters const n = rank_parameters(a, s, head, job.train.parallel, adapter);
   int const dense_ranks = shard_ranks(job);

@@ -17,8 +17,6 @@ namespace {
 
 constexpr double kSubGroup = 1e9;  // deepspeed runtime/zero/config.py, sub_group_size
 
-bool has_value_head(ModelRole const& r) { return r.role == Role::critic || r.role == Role::reward; }
-
 struct Part {
   TrainerOptions const& train;
   std::optional<Adapter> adapter;
@@ -28,9 +26,9 @@ struct Part {
 
 Part part_of(Job const& job, ModelRole const& r, int stage) {
   Architecture const& a = architecture_of(job, r.role);
-  auto const adapter = r.trained || r.shares_actor_weights ? job.algorithm.adapter : std::nullopt;
+  std::optional<Adapter> const adapter = adapter_of(job, r);
   Stage const s = pipeline_stages(a, job.train, 1)[static_cast<std::size_t>(stage)];
-  Head const head = has_value_head(r) ? Head::scalar : Head::vocabulary;
+  Head const head = has_value_head(r.role) ? Head::scalar : Head::vocabulary;
   return {job.train, adapter, s, rank_parameters(a, s, head, job.train.parallel, adapter)};
 }
 
@@ -85,7 +83,7 @@ void add_cast(std::vector<UpdateBuffer>& out, Part const& p, Architecture const&
   };
   double parameters = 0;
   if (cast(p.adapter->weights)) parameters += p.counts.adapter_dense + p.counts.adapter_experts;
-  if (cast(p.adapter->unquantized) && p.stage.has_lm_head && !has_value_head(r))
+  if (cast(p.adapter->unquantized) && p.stage.has_lm_head && !has_value_head(r.role))
     parameters += static_cast<double>(a.vocab) * a.hidden / p.train.parallel.tp;
   out.push_back(buffer("weights cast by autocast", "", parameters, size_of(p.train.weights)));
 }

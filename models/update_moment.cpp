@@ -13,12 +13,6 @@
 namespace rollcast {
 namespace {
 
-bool has_value_head(ModelRole const& r) { return r.role == Role::critic || r.role == Role::reward; }
-
-std::optional<Adapter> adapter_of(Job const& job, ModelRole const& r) {
-  return r.trained || r.shares_actor_weights ? job.algorithm.adapter : std::nullopt;
-}
-
 Bytes sum_of(std::vector<UpdateBuffer> const& buffers) {
   Bytes sum;
   for (UpdateBuffer const& b : buffers) sum += b.bytes;
@@ -58,7 +52,7 @@ bool gradients_come_fresh(Job const& job) {
 GradientCounts gradient_counts(Job const& job, ModelRole const& r, int stage) {
   Architecture const& a = architecture_of(job, r.role);
   Stage const s = pipeline_stages(a, job.train, 1)[static_cast<std::size_t>(stage)];
-  Head const head = has_value_head(r) ? Head::scalar : Head::vocabulary;
+  Head const head = has_value_head(r.role) ? Head::scalar : Head::vocabulary;
   auto const adapter = adapter_of(job, r);
   RankParameters const n = rank_parameters(a, s, head, job.train.parallel, adapter);
   bool const cut = zero_stage(job.train) >= 2;
@@ -68,7 +62,7 @@ GradientCounts gradient_counts(Job const& job, ModelRole const& r, int stage) {
     double const all = n.adapter_dense / dense + n.adapter_experts / experts;
     return {all, 0, all / std::max(1, s.layers), 0, 0};
   }
-  double const of_head = s.has_lm_head && !has_value_head(r) ? n.largest_outer : 0;
+  double const of_head = s.has_lm_head && !has_value_head(r.role) ? n.largest_outer : 0;
   double const layer = job.train.kind == TrainerKind::fsdp2 ? n.largest_layer : n.largest_matrix;
   return {n.dense / dense + n.experts / experts, of_head / dense, layer / dense, n.largest_matrix, of_head};
 }
@@ -89,7 +83,7 @@ UpdateMoment largest_moment(Job const& job, ModelRole const& r, int stage, doubl
     gradients = max(gradients, activation_gradients(a, layer, t, tokens));
   }
   all = all * in_flight(stage, t.parallel.pp, micro_batches_per_step(job));
-  bool const has_logits = s.has_lm_head && !has_value_head(r);
+  bool const has_logits = s.has_lm_head && !has_value_head(r.role);
   Bytes logits;
   if (has_logits) {
     LogitsKept const kept = logits_kept(a, t, true);

@@ -48,7 +48,7 @@ void add_pool(RunState& run, int index, Profile const& profile) {
 std::vector<Stage> stages_of(Job const& job, Role role) {
   std::vector<Stage> stages = pipeline_stages(job.model, job.train, job.train.virtual_stages);
   // A value head has one output.
-  if (role == Role::critic || role == Role::reward) stages.back().has_lm_head = false;
+  if (has_value_head(role)) stages.back().has_lm_head = false;
   return stages;
 }
 

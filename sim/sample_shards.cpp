@@ -44,7 +44,7 @@ std::vector<std::vector<int>> const& dealt_to(Team const& team, Batch& batch) {
 
 RankLengths forward_lengths(Team const& team, Batch& batch) {
   std::vector<int> lengths = lengths_of(batch.samples);
-  if (team.role == Role::critic || team.role == Role::reward) {
+  if (has_value_head(team.role)) {
     for (int& length : lengths) length = std::max(length, team.job.score.padded_tokens);
   }
   return picked(dealt_to(team, batch), lengths);
