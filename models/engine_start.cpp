@@ -57,8 +57,7 @@ Bytes held_at_engine_start(Job const& job, ProcessMemory const& process) {
   for (int stage = 0; stage < job.train.parallel.pp; ++stage) {
     Bytes held;
     for (LedgerLine const& line : trainer_lines(job, stage, process)) {
-      bool const there = line.phases.empty() || contains(line.phases, Phase::generate);
-      if (!line.host && !line.from_first_update && there) held += line.bytes;
+      if (!line.host && !line.from_first_update && is_present(line, Phase::generate)) held += line.bytes;
     }
     most = max(most, held);
   }

@@ -16,8 +16,6 @@ constexpr std::array<Phase, 12> every_phase = {Phase::wake,         Phase::gener
                                                Phase::values,       Phase::advantage,   Phase::update_critic,
                                                Phase::update_actor, Phase::weight_sync, Phase::checkpoint};
 
-bool present(LedgerLine const& line, Phase p) { return line.phases.empty() || contains(line.phases, p); }
-
 bool same(LedgerLine const& a, LedgerLine const& b) {
   bool const same_bytes = !(a.bytes < b.bytes) && !(b.bytes < a.bytes);
   return same_bytes && a.role == b.role && a.category == b.category && a.host == b.host &&
@@ -47,7 +45,7 @@ void add_allocator_cache(RankLedger& l, Job const& job) {
   auto const tensors = [&](Phase p) {
     Bytes sum;
     for (LedgerLine const& line : l.lines) {
-      if (!line.host && line.role != Role::process && present(line, p)) sum += line.bytes;
+      if (!line.host && line.role != Role::process && is_present(line, p)) sum += line.bytes;
     }
     return sum;
   };
@@ -201,10 +199,14 @@ std::vector<RankLedger> memory_ledger(Job const& job, ProcessMemory const& proce
   return ledgers;
 }
 
+bool is_present(LedgerLine const& line, Phase phase) {
+  return line.phases.empty() || contains(line.phases, phase);
+}
+
 Bytes total(RankLedger const& l, Phase phase, bool host) {
   Bytes sum;
   for (LedgerLine const& line : l.lines) {
-    if (line.host == host && present(line, phase)) sum += line.bytes;
+    if (line.host == host && is_present(line, phase)) sum += line.bytes;
   }
   return sum;
 }
@@ -212,7 +214,7 @@ Bytes total(RankLedger const& l, Phase phase, bool host) {
 Bytes category_total(RankLedger const& l, Phase phase, MemoryCategory c) {
   Bytes sum;
   for (LedgerLine const& line : l.lines) {
-    if (!line.host && line.category == c && present(line, phase)) sum += line.bytes;
+    if (!line.host && line.category == c && is_present(line, phase)) sum += line.bytes;
   }
   return sum;
 }

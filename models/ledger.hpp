@@ -50,6 +50,9 @@ struct LedgerLine {
   bool from_first_update = false;
 };
 
+// Whether the line is there in a phase.
+bool is_present(LedgerLine const& line, Phase phase);
+
 // Ranks with the same lines.
 struct RankLedger {
   std::string name;        // "stage 0", "stages 1-3", "rank"

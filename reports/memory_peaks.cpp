@@ -23,15 +23,11 @@ std::vector<Phase> phases_of(EventLog const& log, int pool) {
   return out;
 }
 
-bool holds(LedgerLine const& l, Phase p) {
-  return l.phases.empty() || std::find(l.phases.begin(), l.phases.end(), p) != l.phases.end();
-}
-
 // What the trainer's process holds through PyTorch.
 Bytes trainer_tensors(RankLedger const& ledger, Phase phase) {
   Bytes sum;
   for (LedgerLine const& l : ledger.lines) {
-    if (!l.host && l.role != Role::rollout && l.role != Role::process && holds(l, phase)) sum += l.bytes;
+    if (!l.host && l.role != Role::rollout && l.role != Role::process && is_present(l, phase)) sum += l.bytes;
   }
   return sum;
 }
@@ -39,7 +35,7 @@ Bytes trainer_tensors(RankLedger const& ledger, Phase phase) {
 std::vector<MemoryShare> shares_of(RankLedger const& ledger, Phase phase) {
   std::vector<MemoryShare> out;
   for (LedgerLine const& l : ledger.lines) {
-    if (l.host || !holds(l, phase)) continue;
+    if (l.host || !is_present(l, phase)) continue;
     auto same = std::find_if(out.begin(), out.end(), [&](MemoryShare const& s) {
       return s.role == l.role && s.category == l.category;
     });

@@ -13,10 +13,6 @@
 namespace rollcast {
 namespace {
 
-bool present(LedgerLine const& line, Phase phase) {
-  return line.phases.empty() || std::find(line.phases.begin(), line.phases.end(), phase) != line.phases.end();
-}
-
 // Whether the line exists by now: a first update of its role is done or under way.
 bool made(PhaseRun const& p, LedgerLine const& line) {
   if (!line.from_first_update) return true;
@@ -104,7 +100,7 @@ void record_memory(PhaseRun const& p) {
   for (std::size_t l = 0; l < of_ledger.size(); ++l) {
     for (LedgerLine const& line : p.pool.ledgers[l].lines) {
       if (line.host || !made(p, line)) continue;
-      of_ledger[l][{line.role, line.category}] += present(line, p.phase) ? line.bytes.value : 0;
+      of_ledger[l][{line.role, line.category}] += is_present(line, p.phase) ? line.bytes.value : 0;
     }
   }
   for (int c = 0; c < p.pool.classes(); ++c) {
@@ -146,7 +142,7 @@ OomRecord oom_at(PhaseRun const& p, int rank_class, Bytes need, Bytes capacity, 
 LedgerLine const* largest_line(RankLedger const& ledger, Phase phase, bool host) {
   LedgerLine const* largest = nullptr;
   for (LedgerLine const& line : ledger.lines) {
-    if (line.host != host || (!host && line.phases.empty()) || !present(line, phase)) continue;
+    if (line.host != host || (!host && line.phases.empty()) || !is_present(line, phase)) continue;
     if (largest == nullptr || largest->bytes < line.bytes) largest = &line;
   }
   return largest;
