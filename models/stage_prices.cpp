@@ -1,17 +1,14 @@
 #include "models/stage_prices.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "models/activations.hpp"
 #include "models/adapter_passes.hpp"
 #include "models/gradient_accumulation.hpp"
-#include "models/layer_passes.hpp"
 #include "models/layer_prices.hpp"
 #include "models/logit_passes.hpp"
-#include "models/partition_work.hpp"
-#include "models/shard_exchange.hpp"
+#include "models/stage_work.hpp"
 #include "models/switching.hpp"
 
 namespace rollcast {
@@ -26,98 +23,6 @@ constexpr double kFlash3Forward = 1.75;
 constexpr double kFlash3Backward = 1.6;
 constexpr double kOldInstructions = 4e12;
 constexpr int kVocabularyReductions = 3;  // maximum, target logit, sum
-
-// Sums for the forward and the backward of a stage.
-struct Sums {
-  Seconds compute;
-  Seconds communication;
-  Flops flops;
-};
-
-// Of the products at a number of tokens.
-struct ProductSums {
-  double tokens = -1;
-  Sums forward;
-  Sums backward;
-};
-
-// What a stage holds, the same for every micro-batch.
-struct StageWork {
-  struct Layers {
-    int example = 0;  // one of them
-    LayerShape shape;
-    LayerPasses passes;
-    int forward_operations = 0;
-    int backward_operations = 0;
-    PartitionWork hooks;
-    Seconds forward_host;  // beside the operations
-    std::vector<AdapterPair> adapters;
-    ShardExchange exchange;
-    int count = 0;
-    LayerProducts products;
-    std::optional<AttentionPrices> attention;
-    ProductSums last = {};
-  };
-  std::vector<Layers> layers;
-  std::vector<Matmul> head;  // empty without lm_head
-  LayerProducts head_products;
-  ProductSums last_head;
-};
-
-Fusion fusion_of(TrainerOptions const& t) {
-  if (t.kind == TrainerKind::megatron) return Fusion::all;
-  return t.merged_qkv ? Fusion::qkv : Fusion::none;
-}
-
-// Operations of the adapter's pairs and of dequantization, forward and backward.
-void count_adapter(Job const& job, StageWork::Layers& layers) {
-  auto const& adapter = job.algorithm.adapter;
-  if (!adapter) return;
-  TrainerOptions const& t = job.train;
-  layers.adapters = adapter_pairs(layers.shape.matmuls, *adapter, t.merged_qkv);
-  for (AdapterPair const& pair : layers.adapters) {
-    AdapterWork const work = adapter_work(t.kernels, pair, adapter->dropout);
-    layers.forward_operations += work.forward_operations;
-    layers.backward_operations += work.backward_operations;
-    layers.forward_host += work.forward_host;
-  }
-  if (adapter->kind != AdapterKind::qlora) return;
-  DequantizationWork const work = dequantization_work(*adapter, t.kernels, t.weights);
-  auto const products = static_cast<int>(fused(layers.shape.matmuls, fusion_of(t)).size());
-  layers.forward_operations += work.forward_operations * products;
-  layers.backward_operations += work.backward_operations * products;
-}
-
-StageWork work_of(Profile const& p, CollectivePrices& collectives, Job const& job, Stage const& s) {
-  Parallel const& parallel = job.train.parallel;
-  StageWork work;
-  for (LayerKind const& kind : layer_kinds(job.model, s.first_layer, s.layers)) {
-    Cut const cut = trainer_cut(parallel);
-    StageWork::Layers layers;
-    layers.example = kind.example;
-    layers.shape = layer_shape(job.model, kind.example, cut);
-    if (job.train.sequence_parallel) {
-      for (Matmul& m : layers.shape.matmuls) m.rows_per_token /= m.whole ? parallel.tp : 1;
-    }
-    layers.passes = layer_passes(job.model, kind.example, cut, job.train.kernels, job.train.kind,
-                                 job.algorithm.adapter.has_value(), job.train.merged_qkv);
-    if (job.train.expand_kv) add_kv_copies(layers.passes, job.model, kind.example, cut);
-    layers.forward_operations = layers.passes.forward.operations;
-    layers.backward_operations = layers.passes.backward.operations;
-    count_adapter(job, layers);
-    layers.hooks = partition_work(job, kind.example);
-    layers.exchange = shard_exchange(collectives, job, kind.example);
-    layers.exchange.scatter += stream_time(p, bytes(layers.hooks.reduce_bytes));
-    layers.count = kind.count;
-    layers.products = layer_products(p, layers.shape, job.train.weights, fusion_of(job.train));
-    if (p.kernels && layers.shape.heads)
-      layers.attention = p.kernels->attention(AttentionKind::prefill, kElement, 0, *layers.shape.heads);
-    work.layers.push_back(std::move(layers));
-  }
-  if (s.has_lm_head) work.head = lm_head_matmuls(job.model, parallel.tp);
-  work.head_products.matmuls = work.head;
-  return work;
-}
 
 bool outruns_old_instructions(Gpu const& g) { return g.sms > 0 && g.bf16.value > kOldInstructions * g.sms; }
 
@@ -136,8 +41,8 @@ class StagePricer {
 
   void add_layers(StageWork::Layers& layers) {
     LayerShape const& shape = layers.shape;
-    Sums forward;
-    Sums backward;
+    StageSums forward;
+    StageSums backward;
     add_products(shape.matmuls, layers.products, &layers.adapters, layers.last, forward, backward);
 
     Seconds const measured = attention_time(layers);
@@ -189,7 +94,7 @@ class StagePricer {
     Seconds const norm = stream_time(p_, bytes(2 * job_.model.hidden * kElement / stream_cut() * tokens_));
     forward_.compute += norm;
     backward_.compute += 2 * norm;
-    Sums product;
+    StageSums product;
     add_products(work.head, work.head_products, nullptr, work.last_head, product, backward_);
     add(forward_, product, 1);
     if (recomputes_logits(job_.train)) backward_.compute += product.compute;
@@ -216,7 +121,7 @@ class StagePricer {
   }
 
  private:
-  static void add(Sums& sum, Sums const& part, int count) {
+  static void add(StageSums& sum, StageSums const& part, int count) {
     sum.compute += part.compute * count;
     sum.communication += part.communication * count;
     sum.flops += part.flops * count;
@@ -263,8 +168,8 @@ class StagePricer {
   // What depends on the tokens alone is kept for the next micro-batch, which often has as many.
   // adapters: of a layer; null for lm_head, which has none and is not quantized.
   void add_products(std::vector<Matmul> const& tensors, LayerProducts const& products,
-                    std::vector<AdapterPair> const* adapters, ProductSums& last, Sums& forward,
-                    Sums& backward) const {
+                    std::vector<AdapterPair> const* adapters, ProductSums& last, StageSums& forward,
+                    StageSums& backward) const {
     if (last.tokens < tokens_ || tokens_ < last.tokens) {
       last = {tokens_, {}, {}};
       price_products(tensors, products, last.forward, last.backward);
@@ -275,8 +180,8 @@ class StagePricer {
   }
 
   // Time by the products as they run, FLOPs by the tensors.
-  void price_products(std::vector<Matmul> const& tensors, LayerProducts const& products, Sums& forward,
-                      Sums& backward) const {
+  void price_products(std::vector<Matmul> const& tensors, LayerProducts const& products, StageSums& forward,
+                      StageSums& backward) const {
     double const clock = p_.sustained_clock.value;
     auto const& adapter = job_.algorithm.adapter;
     DType const dtype = job_.train.weights;
@@ -303,7 +208,7 @@ class StagePricer {
   }
 
   void price_adapters(std::vector<Matmul> const& tensors, std::vector<AdapterPair> const& adapters,
-                      Sums& forward, Sums& backward) const {
+                      StageSums& forward, StageSums& backward) const {
     auto const& adapter = job_.algorithm.adapter;
     if (adapter && adapter->kind == AdapterKind::qlora) {
       for (Matmul const& m : tensors) add_dequantization(m, forward, backward);
@@ -350,7 +255,7 @@ class StagePricer {
     return max(work / (matmul_rate(p_, dtype) * clock), moved / matmul_bandwidth(p_)) + accumulation(m);
   }
 
-  void add_dequantization(Matmul const& m, Sums& forward, Sums& backward) const {
+  void add_dequantization(Matmul const& m, StageSums& forward, StageSums& backward) const {
     DequantizationWork const work =
         dequantization_work(*job_.algorithm.adapter, job_.train.kernels, job_.train.weights);
     BytesPerSecond const rate = p_.gpu.memory_bandwidth * p_.dequantization.value;
@@ -359,7 +264,7 @@ class StagePricer {
     backward.compute += bytes(work.backward_bytes * weights) / rate;
   }
 
-  void add_adapter(AdapterPair const& pair, Sums& forward, Sums& backward) const {
+  void add_adapter(AdapterPair const& pair, StageSums& forward, StageSums& backward) const {
     Matmul const& m = pair.product;
     Adapter const& adapter = *job_.algorithm.adapter;
     double const rows = tokens_ * m.rows_per_token;
@@ -378,7 +283,7 @@ class StagePricer {
 
   // Kept activations leave during their layer's forward and come back during the backward of the layer above;
   // what lasts longer than the layer's work is exposed.
-  void add_host_copies(int layer, Sums& forward, Sums& backward) const {
+  void add_host_copies(int layer, StageSums& forward, StageSums& backward) const {
     TrainerOptions const& t = job_.train;
     Bytes const kept = kept_activations(job_.model, layer, t, t.recompute, job_.algorithm.adapter, tokens_);
     Node const& node = job_.cluster.node;
@@ -481,13 +386,13 @@ class StagePricer {
   Group cp_;
   Group etp_;
   Group ep_;
-  Sums forward_;
-  Sums backward_;
+  StageSums forward_;
+  StageSums backward_;
 };
 
 std::vector<StageTimes> price(Profile const& p, CollectivePrices& collectives, Job const& job, Stage const& s,
                               std::vector<MicroBatch> const& batches) {
-  StageWork work = work_of(p, collectives, job, s);
+  StageWork work = stage_work(p, collectives, job, s);
   std::vector<StageTimes> times;
   times.reserve(batches.size());
   for (MicroBatch const& m : batches) {
