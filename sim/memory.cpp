@@ -16,10 +16,10 @@ namespace {
 // Whether the line exists by now: a first update of its role is done or under way.
 bool made(PhaseRun const& p, LedgerLine const& line) {
   if (!line.from_first_update) return true;
-  std::vector<Role> const& done = p.run.updated;
+  std::set<Role> const& done = p.run.updated;
   if (line.role == Role::process) return !done.empty();
   bool const updates = p.phase == (line.role == Role::critic ? Phase::update_critic : Phase::update_actor);
-  return updates || std::find(done.begin(), done.end(), line.role) != done.end();
+  return updates || done.contains(line.role);
 }
 
 // The pool's ledgers as they are by now.

@@ -82,7 +82,7 @@ void work(PhaseRun& p) {
     case Phase::update_critic:
     case Phase::update_actor:
       update(p, *team);
-      run.updated.push_back(team->role);
+      run.updated.insert(team->role);
       return;
     case Phase::weight_sync:
       return synchronise_weights(p);
