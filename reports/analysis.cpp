@@ -10,7 +10,7 @@
 #include "reports/critical_path.hpp"
 #include "reports/memory_peaks.hpp"
 #include "reports/phase_windows.hpp"
-#include "sim/step_peak.hpp"
+#include "reports/step_peak.hpp"
 
 namespace rollcast {
 namespace {

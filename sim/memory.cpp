@@ -8,7 +8,6 @@
 #include "models/engine_start.hpp"
 #include "models/residency.hpp"
 #include "sim/sample_shards.hpp"
-#include "sim/step_peak.hpp"
 
 namespace rollcast {
 namespace {
@@ -47,11 +46,6 @@ std::vector<int> ledgers_of_classes(std::vector<RankLedger> const& ledgers, Plac
   return of_class;
 }
 
-bool asks_for_its_own_peak(EventLog const& log) {
-  return std::any_of(log.measured.begin(), log.measured.end(),
-                     [](auto const& of_name) { return of_name.first == kStepPeak; });
-}
-
 double largest_micro_batch(Team const& team, Batch& batch, PassKind pass) {
   std::vector<RankLengths> steps;
   if (pass == PassKind::training)
@@ -83,7 +77,7 @@ void take_ledgers(RunState& run, PoolState& pool) {
 
 void note_micro_batches(PhaseRun const& p, Team const& team) {
   TrainerOptions const& t = team.job.train;
-  if (!asks_for_its_own_peak(p.run.log) || t.packing || t.dynamic_batching) return;
+  if (!p.run.options.memory_as_dealt || t.packing || t.dynamic_batching) return;
   bool const trains = contains({Phase::update_actor, Phase::update_critic}, p.phase);
   double const tokens = largest_micro_batch(team, p.batch, trains ? PassKind::training : PassKind::forward);
   Role const role = p.phase == Phase::reference ? Role::reference : team.role;

@@ -11,8 +11,7 @@ namespace rollcast {
 void take_ledgers(RunState& run, PoolState& pool);
 
 // The micro-batches of the phase under way, which a team computes, into RunState::largest and the ledgers;
-// only in a run that is laid beside a peak of its own steps (kStepPeak). Any other keeps the largest that the
-// job allows: a run of a few steps says nothing of the longest sequence that a whole one meets.
+// only with RunOptions::memory_as_dealt.
 void note_micro_batches(PhaseRun const& p, Team const& team);
 
 // Writes the counters of every rank class of the pool for the phase under way.

@@ -77,6 +77,12 @@ EventLog simulate(Scenario const& scenario, std::span<Profile const* const> of_p
   return log;
 }
 
+EventLog simulate(Scenario const& scenario, std::vector<Profile> const& of_pools, RunOptions const& options) {
+  std::vector<Profile const*> each;
+  for (Profile const& p : of_pools) each.push_back(&p);
+  return simulate(scenario, each, options);
+}
+
 EventLog simulate(Scenario const& scenario, Profile const& profile, RunOptions const& options) {
   std::vector<Profile const*> const all(pools_of(scenario.job).size(), &profile);
   return simulate(scenario, all, options);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "models/profile.hpp"
 #include "scenarios/scenario.hpp"
@@ -13,6 +14,9 @@ namespace rollcast {
 struct RunOptions {
   int steps = 5;
   std::uint64_t seed = 1;
+  // Memory follows the micro-batches as they are dealt, the largest so far; else it is that of the largest
+  // that the job allows: a run of a few steps says nothing of the longest sequence that a whole one meets.
+  bool memory_as_dealt = false;
 };
 
 // of_pools: the profile of each of pools_of(job), which must outlive the call. Same scenario, profiles and
@@ -20,6 +24,7 @@ struct RunOptions {
 // std::logic_error is a broken invariant of ours.
 EventLog simulate(Scenario const& scenario, std::span<Profile const* const> of_pools,
                   RunOptions const& options);
+EventLog simulate(Scenario const& scenario, std::vector<Profile> const& of_pools, RunOptions const& options);
 // All pools with one profile.
 EventLog simulate(Scenario const& scenario, Profile const& profile, RunOptions const& options);
 

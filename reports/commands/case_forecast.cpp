@@ -15,6 +15,7 @@
 #include "reports/fitted_cases.hpp"
 #include "reports/memory_peaks.hpp"
 #include "reports/run_apart.hpp"
+#include "reports/step_peak.hpp"
 #include "sim/simulate.hpp"
 
 namespace rollcast {
@@ -30,9 +31,7 @@ struct Figures {
 };
 
 std::string figures_text(Scenario const& s, std::vector<Profile> const& profiles) {
-  std::vector<Profile const*> of_pools;
-  for (Profile const& p : profiles) of_pools.push_back(&p);
-  Analysis const a = analyse(simulate(s, of_pools, {}));
+  Analysis const a = analyse(simulate(s, profiles, {.memory_as_dealt = measures_step_peak(s)}));
   std::string why;
   if (a.outcome != Outcome::completed) {
     why = std::string(name_of(a.outcome));

@@ -10,6 +10,7 @@
 #include "models/training.hpp"
 #include "reports/analysis.hpp"
 #include "reports/run_apart.hpp"
+#include "reports/step_peak.hpp"
 #include "sim/simulate.hpp"
 
 namespace rollcast {
@@ -149,10 +150,8 @@ std::vector<Trial> trials_of(ScenarioArguments const& arguments, Job const& job,
 }
 
 std::string gpu_hours_text(Scenario const& s) {
-  std::vector<Profile> const profiles = profiles_for(s.job);
-  std::vector<Profile const*> of_pools;
-  for (Profile const& p : profiles) of_pools.push_back(&p);
-  Analysis const a = analyse(simulate(s, of_pools, {.steps = 1}));
+  Analysis const a =
+      analyse(simulate(s, profiles_for(s.job), {.steps = 1, .memory_as_dealt = measures_step_peak(s)}));
   return a.outcome == Outcome::completed ? fmt::format("{:.17g}", a.gpu_hours_per_step) : "";
 }
 

@@ -15,6 +15,7 @@
 #include "reports/commands/profile_input.hpp"
 #include "reports/commands/scenario_input.hpp"
 #include "reports/output_file.hpp"
+#include "reports/step_peak.hpp"
 #include "scenarios/explain.hpp"
 #include "sim/simulate.hpp"
 
@@ -99,9 +100,9 @@ int run(Arguments const& arguments) {
     for (Profile const& p : *profiles) told += sentence(p.note) + "\n\n";
     if (std::string const error = write_file("-", told); !error.empty()) return refuse(error);
   }
-  std::vector<Profile const*> of_pools;
-  for (Profile const& p : *profiles) of_pools.push_back(&p);
-  return write_outputs(simulate(*scenario, of_pools, arguments.run), arguments.outputs);
+  RunOptions options = arguments.run;
+  options.memory_as_dealt = measures_step_peak(*scenario);
+  return write_outputs(simulate(*scenario, *profiles, options), arguments.outputs);
 }
 
 }  // namespace

@@ -4,8 +4,14 @@
 
 #include <string_view>
 
+#include "scenarios/scenario.hpp"
+
 namespace rollcast {
 
 constexpr std::string_view kStepPeak = "peak_step_torch_memory_gib";
+
+// Whether the scenario is laid beside it: its run then follows the micro-batches as they are dealt
+// (RunOptions::memory_as_dealt).
+bool measures_step_peak(Scenario const& s);
 
 }  // namespace rollcast
