@@ -253,35 +253,6 @@ Bytes kept_by_head(Architecture const& a, TrainerOptions const& t, double tokens
   return bytes(tokens * 2 * activation_element(t) * a.hidden / cut);
 }
 
-LogitsKept logits_kept(Architecture const& a, TrainerOptions const& t, bool backward) {
-  bool const linear = t.cross_entropy == CrossEntropy::linear;
-  int const width = linear ? std::min(a.hidden, a.vocab) : a.vocab;
-  LogitsKept k{std::ceil(static_cast<double>(width) / t.parallel.tp), 1, 0};
-  if (t.cross_entropy == CrossEntropy::chunked || t.cross_entropy == CrossEntropy::fused) return k;
-  if (linear && t.kernels == KernelStack::fused) return k;
-  if (t.kind == TrainerKind::megatron) {
-    k.fp32_copies = 2;
-  } else if (t.shifted_labels) {
-    bool const compiled = t.kernels == KernelStack::compiled;
-    k.copies = compiled && backward ? 1 : 0;
-    k.fp32_copies = backward && !compiled ? 3 : 2;
-  } else if (t.logits == LogitsPrecision::weights) {
-    k.copies = backward ? 4 : 2;
-  } else if (t.logits == LogitsPrecision::autocast) {
-    k.copies = backward ? 2 : 1;
-    k.fp32_copies = 2;
-  } else {
-    k.fp32_copies = backward ? 4 : 2;
-  }
-  return k;
-}
-
-Bytes logits_bytes(LogitsKept const& k, TrainerOptions const& t) {
-  return bytes(k.entries * k.copies * activation_element(t));
-}
-
-Bytes fp32_logits_bytes(LogitsKept const& k) { return bytes(k.entries * 4 * k.fp32_copies); }
-
 int in_flight(int stage, int pp, std::int64_t micro_batches) {
   return static_cast<int>(std::min<std::int64_t>(pp - stage, micro_batches));
 }

@@ -1,4 +1,4 @@
-// What a forward pass keeps for the backward pass, and what the logits take.
+// What a forward pass keeps for the backward pass. What the logits take is in models/logit_copies.hpp.
 //
 // Korthikanti et al. 2022, "Reducing Activation Recomputation in Large Transformer Models", section 4,
 // counted again for today's layers: no dropout, flash attention (no score matrix: only its fp32 row sums),
@@ -70,32 +70,6 @@ Bytes forward_working_set(Architecture const& a, int layer, TrainerOptions const
 
 // Final norm's and lm_head's inputs on the last stage, 4 h per token.
 Bytes kept_by_head(Architecture const& a, TrainerOptions const& t, double tokens);
-
-// Logits of one token at the peak of the loss: entries of one rank, how often in the weights' type and in
-// fp32.
-//   Megatron                 1 + fp32 2: the cast, and the softmax that turns into the gradient in place
-//                            (core/tensor_parallel/cross_entropy.py)
-//   whole, fp32              1 + fp32 4: cast, shifted clone, log-softmax, gradient (Transformers' causal
-//   loss);
-//                            forward alone 2: cast, log-softmax
-//   the same, labels shifted fp32 3: cast (the product's output is gone), log-softmax, gradient (torchtune
-//                            transformer.py, full_finetune_single_device.py); compiled 1 + fp32 2: no
-//                            log-softmax of its own, the gradient cast back
-//   whole, autocast          2 + fp32 2: logits and shifted clone; cast and log-softmax (forward alone 1 + 2)
-//   whole, weights           4: logits, shifted clone, log-softmax, gradient (forward alone 2)
-//   chunked, fused           1
-//   linear                   of as many entries as the model is wide, since rows are taken so many at a time
-//   that
-//                            the chunk is as large as the hidden states (Liger's rule): 1, and with kernels
-//                            that are not fused as many fp32 copies as whole logits have
-struct LogitsKept {
-  double entries = 0;
-  int copies = 1;
-  int fp32_copies = 0;
-};
-LogitsKept logits_kept(Architecture const& a, TrainerOptions const& t, bool backward);
-Bytes logits_bytes(LogitsKept const& k, TrainerOptions const& t);  // in the weights' type
-Bytes fp32_logits_bytes(LogitsKept const& k);
 
 // Micro-batches that a stage of a 1F1B pipeline holds at its peak: min(pp - stage, micro-batches).
 int in_flight(int stage, int pp, std::int64_t micro_batches);

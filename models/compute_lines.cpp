@@ -4,6 +4,7 @@
 
 #include "models/activations.hpp"
 #include "models/ledger_lines.hpp"
+#include "models/logit_copies.hpp"
 #include "models/stage_layers.hpp"
 #include "models/update_buffers.hpp"
 #include "models/update_moment.hpp"
@@ -42,6 +43,14 @@ void add_logits(std::vector<LedgerLine>& lines, Part const& p, double tokens, bo
   };
   add("logits", logits_bytes(kept, t), kept.copies);
   add("fp32 logits", fp32_logits_bytes(kept), kept.fp32_copies);
+  EntropyCopies const e = entropy_copies(p.model, t, p.role.role, backward);
+  double const at_once = std::min(tokens, e.rows);
+  Bytes const more = e.copies * (at_once * e.per_token) - tokens * (fp32_logits_bytes(kept) - e.before);
+  add_line(lines,
+           {p.role.role, MemoryCategory::logits, "entropy",
+            fmt::format("{} x {} tokens x {:g} B, less what the log-probabilities held", e.copies,
+                        grouped(at_once), e.per_token.value)},
+           more, phases);
 }
 
 void add_forward(std::vector<LedgerLine>& lines, Part const& p) {
@@ -114,6 +123,7 @@ void add_compute_lines(std::vector<LedgerLine>& lines, Job const& job, ModelRole
   Architecture const& a = architecture_of(job, r.role);
   Stage const s = pipeline_stages(a, job.train, 1)[static_cast<std::size_t>(stage)];
   Part const p{job, r, a, s, stage, adapter_of(job, r), s.has_lm_head && !has_value_head(r.role), tokens};
+  std::size_t const first = lines.size();
   add_forward(lines, p);
   bool step = false;
   if (r.trained) {
@@ -122,6 +132,7 @@ void add_compute_lines(std::vector<LedgerLine>& lines, Job const& job, ModelRole
     if (!step) add_backward(lines, p, m);
   }
   add_buffers(lines, p, step);
+  for (std::size_t i = first; i < lines.size(); ++i) lines[i].in_pass = true;
 }
 
 }  // namespace rollcast

@@ -322,6 +322,30 @@ std::string_view name_of(Experience v) {
   no_such_value("Experience");
 }
 
+std::string_view name_of(Entropy v) {
+  switch (v) {
+    case Entropy::none:
+      return "none";
+    case Entropy::whole:
+      return "whole";
+    case Entropy::chunked:
+      return "chunked";
+  }
+  no_such_value("Entropy");
+}
+
+std::string_view name_of(SyncGather v) {
+  switch (v) {
+    case SyncGather::tensor:
+      return "tensor";
+    case SyncGather::whole:
+      return "whole";
+    case SyncGather::first_rank:
+      return "first_rank";
+  }
+  no_such_value("SyncGather");
+}
+
 std::string_view name_of(ExpertDispatch v) {
   switch (v) {
     case ExpertDispatch::all_to_all:

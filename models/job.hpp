@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "models/allocator_config.hpp"
 #include "models/architecture.hpp"
 #include "models/hardware.hpp"
 #include "models/lengths.hpp"
@@ -84,6 +85,9 @@ enum class CrossEntropy { whole, chunked, fused, linear };
 // Of a loss on whole logits outside Megatron: the model returns them in fp32; they stay in the weights' type
 // and the loss casts them (torch.autocast); the loss works in the weights' type.
 enum class LogitsPrecision { fp32, autocast, weights };
+// Of the actor's distribution over the vocabulary: not computed, of all tokens of a micro-batch at once, of
+// so many rows at a time.
+enum class Entropy { none, whole, chunked };
 // Element-wise kernels: fused by hand (Megatron, Transformer Engine), by torch.compile, or one per operation.
 enum class KernelStack { fused, compiled, eager };
 
@@ -170,6 +174,15 @@ struct TrainerOptions {
   LogitsPrecision logits = LogitsPrecision::fp32;
   bool shifted_labels =
       false;  // of a whole loss on fp32 logits: labels move by one, no copy of the logits does
+  Entropy entropy = Entropy::none;
+  int entropy_rows = 2048;         // of a chunk
+  bool entropy_in_update = false;  // also beside the loss, for a metric
+  // fsdp2: embedding and head are modules of their own, gathered when they are used; else with what is left
+  // of the model, for the whole pass.
+  bool shard_embedding = false;
+  // CUDA streams that every optimizer step makes anew; what was allocated on the old ones is not used again.
+  int fresh_streams = 0;
+  AllocatorConfig allocator;  // PYTORCH_CUDA_ALLOC_CONF
   Offload offload;
   // deepspeed with offload.optimizer: OpenMP threads of a rank (0: its share of the node's), and whether the
   // gradients' and the weights' copies use page-locked memory.
@@ -246,6 +259,10 @@ std::vector<Phase> all_phases();
 // batch that an engine is given (rollout.feed) before it gets the next; as they come, the engines going on.
 enum class Experience { step, batch, stream };
 
+// What of the model a rank holds while weights are synced: one tensor at a time, all of it, all of it on the
+// first rank alone.
+enum class SyncGather { tensor, whole, first_rank };
+
 // What a framework does around the phases. Fixed times are per occurrence; bytes are priced separately.
 struct FrameworkOptions {
   FrameworkKind kind = FrameworkKind::nemo_rl;
@@ -264,7 +281,12 @@ struct FrameworkOptions {
   // Colocated: the engines start on empty GPUs; else beside what the trainer holds between its phases.
   bool engine_first = true;
   bool wake_by_tags = true;  // weights wake for the sync, KV pages after it; else both for the sync
-  bool empty_cache = true;   // PyTorch's free blocks go back to the driver before an engine wakes
+  SyncGather sync_gather = SyncGather::tensor;
+  Bytes sync_gathered;              // by it on a rank; 0: the model in the engine's type
+  bool gather_before_wake = false;  // and it is gone when the engine wakes; else the weights wake first
+  Bytes refit_buffer;  // NeMo-RL: of the refit, in place of a share of the free memory; 0: that share
+  bool refit_whole_tensors = false;  // a half of it must hold the largest tensor
+  bool empty_cache = true;           // PyTorch's free blocks go back to the driver before an engine wakes
   // Copies of a whole trained model that a rank holds on the host while it is loaded (DeepSpeed below stage
   // 3: the tensors and the flat buffer); a frozen model then has one.
   int load_copies = 0;
@@ -397,5 +419,7 @@ std::string_view name_of(ExpertDispatch v);
 std::string_view name_of(KvCache v);
 std::string_view name_of(QueueRule v);
 std::string_view name_of(Experience v);
+std::string_view name_of(Entropy v);
+std::string_view name_of(SyncGather v);
 
 }  // namespace rollcast

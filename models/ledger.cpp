@@ -6,7 +6,9 @@
 #include <array>
 #include <stdexcept>
 
+#include "models/engine_memory.hpp"
 #include "models/ledger_lines.hpp"
+#include "models/sync_gather.hpp"
 
 namespace rollcast {
 namespace {
@@ -31,11 +33,36 @@ bool same(std::vector<LedgerLine> const& a, std::vector<LedgerLine> const& b) {
 void add_refit_buffer(RankLedger& l, Job const& job, ProcessMemory const& process) {
   bool const syncs = colocated(job) && contains(step_phases(job), Phase::weight_sync);
   if (!syncs || job.framework.kind != FrameworkKind::nemo_rl) return;
+  if (job.framework.refit_buffer.value > 0) {
+    add_line(
+        l.lines,
+        {Role::actor, MemoryCategory::gather_buffers, std::string(kRefitBuffer), "framework.refit_buffer"},
+        job.framework.refit_buffer, {Phase::weight_sync});
+    return;
+  }
   Bytes const free = max(Bytes(0), l.capacity - total(l, Phase::weight_sync));
   add_line(l.lines,
-           {Role::actor, MemoryCategory::gather_buffers, "refit buffer",
+           {Role::actor, MemoryCategory::gather_buffers, std::string(kRefitBuffer),
             fmt::format("{:g} x {} free; {}", process.refit_share, format(free), process.refit_share_source)},
            process.refit_share * free, {Phase::weight_sync});
+}
+
+// A sync that gathers the model before it sends it. Where that is over before the engine's weights wake, only
+// what is more than these.
+void add_sync_gather(RankLedger& l, Job const& job) {
+  Bytes gathered = gathered_for_sync(job);
+  if (!(gathered.value > 0) || !holds_models(job) || !contains(step_phases(job), Phase::weight_sync)) return;
+  std::string formula =
+      job.framework.sync_gathered.value > 0 ? "framework.sync_gathered" : "the model in the engine's type";
+  if (job.framework.sync_gather == SyncGather::first_rank) formula += ", on the first rank alone";
+  if (job.framework.gather_before_wake && colocated(job)) {
+    formula += ", less the engine's weights, which wake after it";
+    gathered = gathered - engine_weights(job.model, job.rollout);
+  }
+  std::size_t const before = l.lines.size();
+  add_line(l.lines, {Role::actor, MemoryCategory::gather_buffers, "gathered weights", formula}, gathered,
+           {Phase::weight_sync});
+  for (std::size_t i = before; i < l.lines.size(); ++i) l.lines[i].in_pass = true;
 }
 
 // PyTorch keeps what the trainer's largest phase has freed, unless the framework empties its cache; an engine
@@ -84,6 +111,7 @@ RankLedger stage_ledger(Job const& job, int stage, ProcessMemory const& process,
   l.lines = trainer_lines(job, stage, process, dealt);
   add_allocator_cache(l, job);
   if (has_rollout(job.algorithm) && runs_here(job, Role::rollout)) add_engine_lines(l.lines, job, process);
+  add_sync_gather(l, job);
   add_refit_buffer(l, job, process);
   return l;
 }

@@ -48,10 +48,14 @@ struct LedgerLine {
   // Made by the role's first update: PyTorch's and Megatron's optimizers allocate their states in their first
   // step, and blocks are free in PyTorch's cache only after the peak of an update.
   bool from_first_update = false;
+  // Made and freed again within its phases, micro-batch by micro-batch (models/phase_program.hpp).
+  bool in_pass = false;
 };
 
 // Whether the line is there in a phase.
 bool is_present(LedgerLine const& line, Phase phase);
+
+inline constexpr std::string_view kRefitBuffer = "refit buffer";  // the line's name
 
 // Ranks with the same lines.
 struct RankLedger {

@@ -44,7 +44,9 @@ void add_gradients(std::vector<LedgerLine>& lines, Job const& job, ModelRole con
     text.formula =
         fmt::format("{} x {:g} B, {}", grouped(m.gradient_parameters), each.value, name_of(m.moment));
   double const there = job.train.offload.gradients ? counts.all : m.gradient_parameters;
+  std::size_t const before = lines.size();
   add_line(lines, job, text, each * there, gradients_residency(job, r));
+  for (std::size_t i = before; i < lines.size(); ++i) lines[i].in_pass = gradients_by_autograd(job);
 }
 
 void add_trained(std::vector<LedgerLine>& lines, Job const& job, ModelRole const& r, Counts const& c,

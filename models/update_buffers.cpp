@@ -58,12 +58,31 @@ void add_dequantized(std::vector<UpdateBuffer>& out, Part const& p) {
   }
 }
 
+// Embedding and head as modules of their own: gathered in place of layers, and so the larger of both.
+void add_gathered_apart(std::vector<UpdateBuffer>& out, Part const& p, Bytes gathered) {
+  TrainerOptions const& t = p.train;
+  RankParameters const& n = p.counts;
+  Bytes const weight = size_of(t.weights);
+  Bytes const layers = 2 * n.largest_layer * gathered;
+  Bytes const head = n.largest_outer * weight;
+  if (layers < head)
+    out.push_back(buffer("gathered embedding or head", "", n.largest_outer, weight, true));
+  else
+    out.push_back(
+        buffer("gathered layers", "current and prefetched layer, ", 2 * n.largest_layer, gathered, true));
+  if (p.adapter) return;
+  double const reduced = std::max(n.largest_layer, n.largest_outer);
+  out.push_back(buffer("gradients of a layer or the head", "before and in the reduce-scatter, ", reduced,
+                       weight + size_of(t.gradients)));
+}
+
 void add_gathered(std::vector<UpdateBuffer>& out, Part const& p) {
   TrainerOptions const& t = p.train;
   if (zero_stage(t) < 3) return;
   RankParameters const& n = p.counts;
   Bytes const weight = size_of(t.weights);
   Bytes const gathered = quantized(p) ? quantized_bytes_per_weight(*p.adapter) : weight;
+  if (t.kind == TrainerKind::fsdp2 && t.shard_embedding) return add_gathered_apart(out, p, gathered);
   out.push_back(
       buffer("gathered layers", "current and prefetched layer, ", 2 * n.largest_layer, gathered, true));
   // FSDP2 gathers the root module's own parameters once for the whole pass; DeepSpeed one module at a time.

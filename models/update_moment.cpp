@@ -5,6 +5,7 @@
 
 #include "models/activations.hpp"
 #include "models/adapter.hpp"
+#include "models/logit_copies.hpp"
 #include "models/pools.hpp"
 #include "models/stage_layers.hpp"
 #include "models/state_bytes.hpp"
@@ -42,11 +43,13 @@ std::string_view name_of(Moment m) {
   throw std::logic_error("no such Moment");
 }
 
+bool gradients_by_autograd(Job const& job) {
+  TrainerKind const kind = job.train.kind;
+  return kind == TrainerKind::fsdp2 || (kind == TrainerKind::ddp && data_parallel(job) == 1);
+}
+
 bool gradients_come_fresh(Job const& job) {
-  TrainerOptions const& t = job.train;
-  bool const own_buffer = t.kind == TrainerKind::megatron || t.kind == TrainerKind::deepspeed ||
-                          (t.kind == TrainerKind::ddp && data_parallel(job) > 1);
-  return !own_buffer && micro_batches_per_step(job) == 1;
+  return gradients_by_autograd(job) && micro_batches_per_step(job) == 1;
 }
 
 GradientCounts gradient_counts(Job const& job, ModelRole const& r, int stage) {

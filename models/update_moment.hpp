@@ -42,6 +42,8 @@ struct UpdateMoment {
   double gradient_parameters = 0;  // trained parameters whose gradients this rank holds
 };
 
+// Whether autograd makes the parameter gradients one by one, in place of a buffer of the trainer's own.
+bool gradients_by_autograd(Job const& job);
 // Whether the gradients of an optimizer step come to be in its only backward pass.
 bool gradients_come_fresh(Job const& job);
 

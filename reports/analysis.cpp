@@ -299,6 +299,7 @@ Analysis analyse(EventLog const& log) {
     if (!peak || a.ledgers[*peak].bytes < a.ledgers[i].bytes) peak = i;
   }
   a.ooms = log.ooms;
+  a.failures = log.failures;
   a.critical_path = critical_path(log, lines);
   a.levers = find_levers(a);
   for (auto const& [name, value] : log.measured) a.measured.push_back({name, value, forecast_of(a, name)});

@@ -124,6 +124,7 @@ struct Analysis {
   std::vector<PoolUse> pools;
   std::vector<LedgerPeak> ledgers;
   std::vector<OomRecord> ooms;
+  std::vector<FailureRecord> failures;
   std::vector<PathShare> critical_path;
   std::vector<Lever> levers;
   std::vector<Comparison> measured;

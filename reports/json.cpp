@@ -90,9 +90,23 @@ Json memory_json(Analysis const& a, std::size_t pool) {
   return out;
 }
 
+std::int64_t others_of(OutOfMemory const& o) {
+  std::int64_t sum = 0;
+  for (ProcessBytes const& p : o.other_processes) sum += p.bytes;
+  return sum;
+}
+
+// What PyTorch would print.
+Json message_of(OomRecord const& o) {
+  return o.kind == OomKind::torch && o.figures ? Json(message(*o.figures, 0)) : Json();
+}
+
 Json ooms_json(Analysis const& a) {
   Json out = Json::array();
   for (OomRecord const& o : a.ooms) {
+    auto const figure = [&](std::int64_t OutOfMemory::*f) {
+      return o.figures ? Json((*o.figures).*f) : Json();
+    };
     out.push_back({{"kind", name_of(o.kind)},
                    {"time", number(o.time)},
                    {"rank", o.rank},
@@ -103,9 +117,29 @@ Json ooms_json(Analysis const& a) {
                    {"requested_bytes", whole(o.requested)},
                    {"free_bytes", whole(o.free)},
                    {"allocated_bytes", whole(o.allocated)},
-                   {"reserved_unallocated_bytes", nullptr},
-                   {"non_torch_bytes", nullptr},
+                   {"micro_batch", o.micro_batch ? Json(*o.micro_batch) : Json()},
+                   {"total_bytes", figure(&OutOfMemory::total)},
+                   {"process_bytes", figure(&OutOfMemory::process)},
+                   {"other_processes_bytes", o.figures ? Json(others_of(*o.figures)) : Json()},
+                   {"reserved_unallocated_bytes", figure(&OutOfMemory::reserved_unallocated)},
+                   {"non_torch_bytes", figure(&OutOfMemory::non_torch)},
+                   {"message", message_of(o)},
                    {"numa", nullptr}});
+  }
+  return out;
+}
+
+Json failures_json(Analysis const& a) {
+  Json out = Json::array();
+  for (FailureRecord const& r : a.failures) {
+    out.push_back({{"time", number(r.time)},
+                   {"kind", r.kind},
+                   {"rank", r.rank},
+                   {"pool", a.pools[static_cast<std::size_t>(r.pool)].name},
+                   {"step", r.step},
+                   {"what", r.what},
+                   {"bytes", whole(r.bytes)},
+                   {"limit", whole(r.limit)}});
   }
   return out;
 }
@@ -163,7 +197,7 @@ std::string json_text(Analysis const& a) {
       {"prices", prices},
       {"oom", ooms_json(a)},
       {"stalls", Json::array()},
-      {"failures", Json::array()},
+      {"failures", failures_json(a)},
       {"critical_path", path_json(a)}};
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }

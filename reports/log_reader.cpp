@@ -304,6 +304,37 @@ Handover read_handover(Fields& f, EventLog const& log) {
   return h;
 }
 
+FailureRecord read_failure(Fields& f, EventLog const& log) {
+  FailureRecord r;
+  r.time = f.time();
+  r.kind = f.text();
+  r.rank = f.small("a rank");
+  r.pool = f.index(log.pools.size(), "a pool of this log");
+  r.step = f.step();
+  r.what = f.text();
+  r.bytes = Bytes(f.amount());
+  r.limit = Bytes(f.amount());
+  return r;
+}
+
+OutOfMemory read_figures(Json const& list) {
+  Fields f(list, "oom figures");
+  OutOfMemory o;
+  for (std::int64_t* v : {&o.requested, &o.block, &o.tried, &o.total, &o.free, &o.non_torch, &o.process,
+                          &o.allocated, &o.private_pools, &o.reserved_unallocated})
+    *v = f.count("bytes");
+  Json const& others = f.next();
+  if (!others.is_array()) throw BadRecord{"oom figures: other processes are no list"};
+  for (Json const& each : others) {
+    Fields of(each, "process");
+    int const pid = of.small("a process");
+    o.other_processes.push_back({pid, of.count("bytes")});
+    of.finish();
+  }
+  f.finish();
+  return o;
+}
+
 OomRecord read_oom(Fields& f, EventLog const& log) {
   OomRecord o;
   o.kind = f.name(OomKind::host, "kind of memory");
@@ -316,6 +347,8 @@ OomRecord read_oom(Fields& f, EventLog const& log) {
   o.requested = Bytes(f.amount());
   o.free = Bytes(f.amount());
   o.allocated = Bytes(f.amount());
+  if (f.has_next() && !f.skip_null()) o.micro_batch = f.small("a micro-batch");
+  if (f.has_next() && !f.skip_null()) o.figures = read_figures(f.next());
   return o;
 }
 
@@ -336,6 +369,8 @@ bool read_record(Json const& j, std::int64_t records, EventLog& log) {
     log.ledgers.push_back(read_ledger(f));
   } else if (kind == "rank_class") {
     read_rank_class(f, log);
+  } else if (kind == "failure") {
+    log.failures.push_back(read_failure(f, log));
   } else if (kind == "oom") {
     log.ooms.push_back(read_oom(f, log));
   } else if (kind == "step") {

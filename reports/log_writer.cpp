@@ -47,6 +47,13 @@ Json record_of(RankLedger const& l) {
   return Json::array({"ledger", l.name, l.pipeline_stage, l.ranks, finite(l.capacity.value), lines});
 }
 
+Json record_of(OutOfMemory const& o) {
+  Json others = Json::array();
+  for (ProcessBytes const& p : o.other_processes) others.push_back(Json::array({p.pid, p.bytes}));
+  return Json::array({o.requested, o.block, o.tried, o.total, o.free, o.non_torch, o.process, o.allocated,
+                      o.private_pools, o.reserved_unallocated, others});
+}
+
 void write_tables(EventLog const& log, std::string& out) {
   for (PoolInfo const& p : log.pools) {
     out += line_of(Json::array({"pool", p.name, p.node, p.gpu, p.gpus, finite(p.peak_flops.value),
@@ -68,10 +75,15 @@ void write_tables(EventLog const& log, std::string& out) {
     Json const ledger = i < log.ledger_of_class.size() ? Json(log.ledger_of_class[i]) : Json();
     out += line_of(Json::array({"rank_class", c.name, c.pool, c.node, c.ranks, ledger}));
   }
+  for (FailureRecord const& r : log.failures) {
+    out += line_of(Json::array({"failure", finite(r.time.value), r.kind, r.rank, r.pool, r.step, r.what,
+                                finite(r.bytes.value), finite(r.limit.value)}));
+  }
   for (OomRecord const& o : log.ooms) {
-    out += line_of(Json::array({"oom", name_of(o.kind), finite(o.time.value), o.rank, o.pool, o.step,
-                                name_of(o.phase), o.allocation, finite(o.requested.value),
-                                finite(o.free.value), finite(o.allocated.value)}));
+    out += line_of(Json::array(
+        {"oom", name_of(o.kind), finite(o.time.value), o.rank, o.pool, o.step, name_of(o.phase), o.allocation,
+         finite(o.requested.value), finite(o.free.value), finite(o.allocated.value),
+         o.micro_batch ? Json(*o.micro_batch) : Json(), o.figures ? record_of(*o.figures) : Json()}));
   }
 }
 
@@ -113,8 +125,8 @@ std::string log_text(EventLog const& log) {
                                     [](PoolInfo const& p) { return !p.prices.gpu.empty(); });
   std::size_t const records = log.pools.size() + static_cast<std::size_t>(priced) + log.labels.size() +
                               log.ledgers.size() + log.rank_classes.size() + log.ooms.size() +
-                              log.steps.size() + log.phases.size() + log.spans.size() + log.counters.size() +
-                              log.handovers.size();
+                              log.failures.size() + log.steps.size() + log.phases.size() + log.spans.size() +
+                              log.counters.size() + log.handovers.size();
   fmt::format_to(std::back_inserter(out), "[\"end\",{}]\n", records);
   return out;
 }

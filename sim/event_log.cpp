@@ -53,6 +53,10 @@ std::string_view name_of(CounterKind k) {
       return "waiting";
     case CounterKind::kv_blocks:
       return "kv_blocks";
+    case CounterKind::torch_allocated:
+      return "torch_allocated";
+    case CounterKind::torch_reserved:
+      return "torch_reserved";
     case CounterKind::memory:
       return "memory";
   }

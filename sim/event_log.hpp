@@ -8,6 +8,7 @@
 
 #include "models/job.hpp"
 #include "models/ledger.hpp"
+#include "models/out_of_memory.hpp"
 #include "models/outcome.hpp"
 #include "models/profile.hpp"
 
@@ -71,7 +72,8 @@ struct PhaseWindow {
   Seconds end;
 };
 
-enum class CounterKind { running, waiting, kv_blocks, memory };
+// torch_*: the most that PyTorch's allocator of a rank held in use, held of the driver in a micro-batch.
+enum class CounterKind { running, waiting, kv_blocks, torch_allocated, torch_reserved, memory };
 std::string_view name_of(CounterKind k);
 // A value that holds from `time` on. For memory: GPU bytes of one category of one role.
 struct Counter {
@@ -126,6 +128,21 @@ struct OomRecord {
   Bytes requested;
   Bytes free;
   Bytes allocated;
+  std::optional<int> micro_batch = {};  // of the phase, counted from 0
+  // As PyTorch's message has them (of a driver's failure: what the process held); none of the host.
+  std::optional<OutOfMemory> figures = {};
+};
+
+// A program that gives up for another reason than memory that is used up.
+struct FailureRecord {
+  Seconds time;
+  std::string kind;  // "refit_buffer"
+  int rank = 0;
+  int pool = 0;
+  int step = 0;
+  std::string what;  // the tensor that does not fit, say
+  Bytes bytes;       // asked
+  Bytes limit;
 };
 
 struct EventLog {
@@ -145,6 +162,7 @@ struct EventLog {
   std::vector<RankLedger> ledgers;
   std::vector<int> ledger_of_class;  // rank class -> index into ledgers
   std::vector<OomRecord> ooms;
+  std::vector<FailureRecord> failures;
   std::vector<std::pair<std::string, double>> measured;  // of the scenario, to print beside the forecast
   std::string measured_source;
 };

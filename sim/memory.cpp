@@ -1,5 +1,7 @@
 #include "sim/memory.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -112,31 +114,10 @@ void record_memory(PhaseRun const& p) {
 
 namespace {
 
-OomRecord oom_at(PhaseRun const& p, int rank_class, Bytes need, Bytes capacity, LedgerLine const* largest) {
-  OomRecord oom;
-  oom.time = p.run.engine.now();
-  oom.rank = p.pool.placement.classes[static_cast<std::size_t>(rank_class)].ranks.front();
-  oom.pool = p.pool.index;
-  oom.step = p.batch.step;
-  oom.phase = p.phase;
-  if (largest != nullptr) {
-    oom.allocation = std::string(name_of(largest->role)) + " " + std::string(name_of(largest->category));
-    oom.requested = largest->bytes;
-    // An engine that sleeps maps its weights and pages by the driver: no message of PyTorch.
-    bool const pool =
-        largest->category == MemoryCategory::weights || largest->category == MemoryCategory::kv_pages;
-    if (largest->role == Role::rollout && pool && engine_sleeps(p.pool.job)) oom.kind = OomKind::driver;
-  }
-  oom.allocated = need - oom.requested;
-  oom.free = max(capacity - oom.allocated, Bytes(0));
-  return oom;
-}
-
-// The largest line of a phase; of the GPU lines one that comes and goes.
-LedgerLine const* largest_line(RankLedger const& ledger, Phase phase, bool host) {
+LedgerLine const* largest_host_line(RankLedger const& ledger, Phase phase) {
   LedgerLine const* largest = nullptr;
   for (LedgerLine const& line : ledger.lines) {
-    if (line.host != host || (!host && line.phases.empty()) || !is_present(line, phase)) continue;
+    if (!line.host || !is_present(line, phase)) continue;
     if (largest == nullptr || largest->bytes < line.bytes) largest = &line;
   }
   return largest;
@@ -151,13 +132,25 @@ std::optional<OomRecord> host_out_of_memory(PhaseRun const& p, std::vector<RankL
   LedgerLine const* largest = nullptr;
   int of_class = 0;
   for (int c = 0; c < p.pool.classes(); ++c) {
-    LedgerLine const* const line = largest_line(ledgers[ledger_index(p.pool, c)], p.phase, true);
+    LedgerLine const* const line = largest_host_line(ledgers[ledger_index(p.pool, c)], p.phase);
     if (line == nullptr || (largest != nullptr && line->bytes <= largest->bytes)) continue;
     largest = line;
     of_class = c;
   }
-  OomRecord oom = oom_at(p, of_class, need, host_limit(p.pool.job), largest);
+  OomRecord oom;
   oom.kind = OomKind::host;
+  oom.time = p.run.engine.now();
+  oom.rank = p.pool.placement.classes[static_cast<std::size_t>(of_class)].ranks.front();
+  oom.pool = p.pool.index;
+  oom.step = p.batch.step;
+  oom.phase = p.phase;
+  if (largest != nullptr) {
+    oom.allocation =
+        fmt::format("{} {}: {}", name_of(largest->role), name_of(largest->category), largest->name);
+    oom.requested = largest->bytes;
+  }
+  oom.allocated = need - oom.requested;
+  oom.free = max(host_limit(p.pool.job) - oom.allocated, Bytes(0));
   return oom;
 }
 
@@ -181,15 +174,6 @@ std::optional<OomRecord> out_of_memory_at_load(RunState const& run) {
   return std::nullopt;
 }
 
-std::optional<OomRecord> out_of_memory(PhaseRun const& p) {
-  std::vector<RankLedger> const ledgers = ledgers_now(p);
-  for (int c = 0; c < p.pool.classes(); ++c) {
-    RankLedger const& ledger = ledgers[ledger_index(p.pool, c)];
-    Bytes const need = total(ledger, p.phase);
-    if (need > ledger.capacity)
-      return oom_at(p, c, need, ledger.capacity, largest_line(ledger, p.phase, false));
-  }
-  return host_out_of_memory(p, ledgers);
-}
+std::optional<OomRecord> out_of_memory(PhaseRun const& p) { return host_out_of_memory(p, ledgers_now(p)); }
 
 }  // namespace rollcast

@@ -20,8 +20,8 @@ void record_memory(PhaseRun const& p);
 // A host that loading the models overfills: the run ends before its first step.
 std::optional<OomRecord> out_of_memory_at_load(RunState const& run);
 
-// The first rank class that this phase overfills, with the largest line that the phase brings as the
-// allocation; else the host of the fullest node, with its largest line.
+// The host of the fullest node, where this phase overfills it, with its largest line as the allocation. GPUs
+// are in sim/followed_memory.hpp.
 std::optional<OomRecord> out_of_memory(PhaseRun const& p);
 
 }  // namespace rollcast

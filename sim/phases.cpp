@@ -6,6 +6,8 @@
 #include <map>
 #include <stdexcept>
 
+#include "models/sync_gather.hpp"
+#include "sim/followed_memory.hpp"
 #include "sim/generate_static.hpp"
 #include "sim/memory.hpp"
 #include "sim/sample_shards.hpp"
@@ -114,8 +116,18 @@ void wait_since_last_phase(PhaseRun const& p) {
   }
 }
 
-void stop_out_of_memory(PhaseRun const& p, OomRecord const& oom) {
+// The phase goes on up to the allocation that fails.
+void stop_out_of_memory(PhaseRun const& p, OomRecord const& oom, Seconds start) {
   EventLog& log = p.run.log;
+  if (oom.time > p.run.engine.now()) {
+    p.run.engine.delay(oom.time - p.run.engine.now());
+    for (int c = 0; c < p.pool.classes(); ++c) {
+      p.recorder.span(p.pool.first_class() + c, Stream::compute, Activity::compute, "until out of memory",
+                      start, oom.time);
+    }
+    p.recorder.window(p.pool.index, start, oom.time);
+    record_followed(p, start);
+  }
   log.ooms.push_back(oom);
   log.outcome = Outcome::oom;
   log.outcome_reason = fmt::format(
@@ -123,6 +135,21 @@ void stop_out_of_memory(PhaseRun const& p, OomRecord const& oom) {
       oom.kind == OomKind::host ? "host " : "", name_of(p.phase), step_name(p.batch.step), oom.allocation,
       format(oom.requested), format(oom.free), oom.kind == OomKind::driver ? " for the engine's pool" : "");
   p.run.stopped = true;
+}
+
+bool refit_fails(PhaseRun const& p) {
+  if (p.phase != Phase::weight_sync || !holds_models(p.pool.job)) return false;
+  auto const tensor = too_large_for_refit(p.pool.job, p.pool.ledgers.front());
+  if (!tensor) return false;
+  EventLog& log = p.run.log;
+  log.failures.push_back({p.run.engine.now(), "refit_buffer", 0, p.pool.index, p.batch.step, tensor->tensor,
+                          tensor->bytes, tensor->half});
+  log.outcome = Outcome::failed;
+  log.outcome_reason =
+      fmt::format("the refit of {}: {} has {:.0f} B, half of its buffer holds {:.0f} B",
+                  step_name(p.batch.step), tensor->tensor, tensor->bytes.value, tensor->half.value);
+  p.run.stopped = true;
+  return true;
 }
 
 struct Copies {
@@ -147,12 +174,16 @@ bool run_now(RunState& run, Batch& batch, Phase phase) {
   PhaseRun p{run, pool, batch, phase, {run.recorder, batch.step, phase}};
   wait_since_last_phase(p);
   Seconds const start = run.engine.now();
-  if (Team const* const team = team_of(run, phase)) note_micro_batches(p, *team);
+  Team* const team = team_of(run, phase);
+  if (team != nullptr) note_micro_batches(p, *team);
   record_memory(p);
-  if (auto const oom = out_of_memory(p)) {
-    stop_out_of_memory(p, *oom);
+  auto oom = out_of_memory(p);
+  if (!oom) oom = follow_phase(p, team);
+  if (oom) {
+    stop_out_of_memory(p, *oom, start);
     return false;
   }
+  if (refit_fails(p)) return false;
   Copies const copies = copies_of(p);
   overhead(p, "engine switches", copies.fixed);
   overhead(p, "calls of the workers", run.job.framework.dispatch_per_phase);
@@ -161,6 +192,7 @@ bool run_now(RunState& run, Batch& batch, Phase phase) {
   copy_to_and_from_host(p, copies.after);
   pool.idle_since = run.engine.now();
   p.recorder.window(pool.index, start, pool.idle_since);
+  record_followed(p, start);
   return true;
 }
 

@@ -12,6 +12,7 @@
 #include "models/stage_layers.hpp"
 #include "sim/cluster.hpp"
 #include "sim/crossings.hpp"
+#include "sim/followed_memory.hpp"
 #include "sim/memory.hpp"
 #include "sim/platform.hpp"
 
@@ -43,6 +44,7 @@ void add_pool(RunState& run, int index, Profile const& profile) {
                                                             .prices = std::move(prices),
                                                             .placement = std::move(placement)}));
   take_ledgers(run, *run.pools.back());
+  follow_memory(*run.pools.back());
 }
 
 std::vector<Stage> stages_of(Job const& job, Role role) {

@@ -11,6 +11,7 @@
 #include "models/collective_prices.hpp"
 #include "models/pools.hpp"
 #include "models/profile.hpp"
+#include "models/rank_memory.hpp"
 #include "models/staleness.hpp"
 #include "models/step_prices.hpp"
 #include "models/switching.hpp"
@@ -24,6 +25,13 @@
 
 namespace rollcast {
 
+// A rank of a pipeline stage, followed through PyTorch's allocator (sim/followed_memory.hpp).
+struct FollowedRank {
+  int stage = 0;
+  RankMemory memory;
+  std::int64_t next_stream = 1;
+};
+
 // The GPUs of one pool. Rank classes are numbered over all pools, those of a pool are neighbours.
 struct PoolState {
   int index = 0;
@@ -33,6 +41,7 @@ struct PoolState {
   Placement placement;
   std::vector<RankLedger> ledgers = {};
   std::vector<int> ledger_of_class = {};  // of each of its classes
+  std::vector<FollowedRank> followed = {};
   Seconds idle_since = {};
 
   int classes() const { return static_cast<int>(placement.classes.size()); }
@@ -145,6 +154,8 @@ Seconds forward_time(Team& team, Batch& batch);
 void record_forward(PhaseRecorder const& recorder, Team& team, Batch& batch, Seconds start, Seconds end,
                     double share);
 void update(PhaseRun& p, Team& team);
+// How long an update takes, without waits for other replicas and reductions.
+Seconds update_time(Team& team, Batch& batch);
 void synchronise_weights(PhaseRun& p);
 // The copies of each of the pool's rank classes, one after another.
 void copy_to_and_from_host(PhaseRun& p, std::vector<std::vector<HostCopy>> const& of_class);

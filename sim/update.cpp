@@ -275,4 +275,18 @@ void update(PhaseRun& p, Team& team) {
   p.run.engine.wait(update->done);
 }
 
+Seconds update_time(Team& team, Batch& batch) {
+  Seconds sum;
+  for (RankLengths const& lengths : optimizer_steps(team, batch)) {
+    Seconds slowest;
+    for (ReplicaTimes const& r : replica_times(team, lengths, PassKind::training))
+      slowest = max(slowest, schedule_of(team, r, PassKind::training).makespan);
+    Seconds optimizer;
+    for (Stage const& s : team.stages)
+      optimizer = max(optimizer, optimizer_time(team.pool->profile, team.job, s));
+    sum += slowest + optimizer;
+  }
+  return sum;
+}
+
 }  // namespace rollcast

@@ -125,6 +125,10 @@ void add_trainer(std::vector<PresetValue>& v, PresetCase const& c) {
     add(v, {{"train.recompute", sft ? "none" : "full", sft ? kSft : kModel},
             {"train.gradients", "fp32",
              "verl verl/workers/fsdp_workers.py: MixedPrecision with param_dtype bf16, reduce_dtype float32"},
+            {"train.allocator", "expandable_segments:True",
+             "verl verl/workers/fsdp_workers.py: set_expandable_segments(True) after the weights are synced, "
+             "False "
+             "before"},
             {"train.context_parallel", "ulysses",
              "verl verl/trainer/config/engine/fsdp.yaml: ulysses_sequence_parallel_size"}});
     if (!sft)

@@ -289,6 +289,18 @@ void describe(Fields& f, FrameworkOptions& o) {
          "colocated: the engines start on empty GPUs, else beside what the trainer holds");
   f.flag("wake_by_tags", o.wake_by_tags,
          "colocated: weights wake for the weight sync and KV pages after it; else both for the sync");
+  f.choice(
+      "sync_gather", o.sync_gather, {SyncGather::tensor, SyncGather::whole, SyncGather::first_rank},
+      "what a rank of the trainer holds of the model at a weight sync: a tensor at a time, all of it, or "
+      "all of it on the first rank");
+  f.quantity("sync_gathered", o.sync_gathered, kNotNegative,
+             "bytes that it holds then; 0: the model in the engine's type");
+  f.flag("gather_before_wake", o.gather_before_wake,
+         "colocated: that is gathered and gone before the engine's weights wake; else it comes after them");
+  f.quantity("refit_buffer", o.refit_buffer, kNotNegative,
+             "nemo-rl: bytes of the buffer of a refit; 0: a share of the free memory");
+  f.flag("refit_whole_tensors", o.refit_whole_tensors,
+         "nemo-rl: a tensor larger than half the buffer ends the run, as before its pull request 3356");
   f.flag("empty_cache", o.empty_cache,
          "colocated: PyTorch's free blocks go back to the driver before an engine wakes");
   f.integer("load_copies", o.load_copies, {0, 16, false},

@@ -25,6 +25,23 @@ void optional_integer(Fields& f, std::string_view key, std::optional<int>& v, st
   }
 }
 
+void describe_allocator(Fields& f, AllocatorConfig& c) {
+  f.custom("allocator", "PYTORCH_CUDA_ALLOC_CONF, \"key:value,key:value\"", "PyTorch's defaults",
+           "options of PyTorch's caching allocator", [&](Value const& v) {
+             if (v.kind != ValueKind::scalar) {
+               f.problem(v.mark, "allocator", "not a text", "write \"expandable_segments:True\", say");
+               return;
+             }
+             AllocatorConfigResult const read = parse_allocator_config(v.text);
+             if (read.config)
+               c = *read.config;
+             else
+               f.problem(v.mark, "allocator", read.error, "write what PyTorch would read");
+           });
+  std::string const text = to_text(c);
+  if (!f.listing()) f.origin("allocator", text.empty() ? "PyTorch's defaults" : text);
+}
+
 }  // namespace
 
 void describe(Fields& f, TrainerOptions& t) {
@@ -170,6 +187,22 @@ void describe(Fields& f, TrainerOptions& t) {
   f.flag(
       "shifted_labels", t.shifted_labels,
       "of a whole loss on fp32 logits: the labels are shifted by one, so that no copy of the logits is made");
+  f.choice(
+      "entropy", t.entropy, {Entropy::none, Entropy::whole, Entropy::chunked},
+      "entropy of the actor's distribution in its log-probability forwards: not computed, of all tokens of "
+      "a micro-batch at once, or of so many rows at a time");
+  f.integer("entropy_rows", t.entropy_rows, kBudget, "tokens of a chunk of it");
+  f.flag("entropy_in_update", t.entropy_in_update, "the entropy is computed beside the loss too");
+  if (f.listing() || t.kind == TrainerKind::fsdp2) {
+    f.flag("shard_embedding", t.shard_embedding,
+           "embedding and head are modules of their own, gathered when they are used (fsdp2)");
+  } else {
+    f.forbid("shard_embedding", "a key of fsdp2");
+  }
+  f.integer("fresh_streams", t.fresh_streams, {0, 1000, false},
+            "CUDA streams that every optimizer step makes anew; what was allocated on the old ones stays "
+            "reserved and is not used again");
+  describe_allocator(f, t.allocator);
   f.optional_group("offload", "what lives in host memory", [&](Fields& g) {
     g.flag("parameters", t.offload.parameters, "weights");
     g.flag("gradients", t.offload.gradients, "gradients");

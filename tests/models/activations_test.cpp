@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "models/logit_copies.hpp"
 #include "tests/models/ledger_jobs.hpp"
 
 namespace rollcast {

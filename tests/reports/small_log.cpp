@@ -91,6 +91,7 @@ EventLog small_log_with_oom() {
   log.outcome = Outcome::oom;
   log.ooms.push_back(
       {OomKind::torch, seconds(61.25), 3, 0, 0, Phase::update_actor, "logits", GiB(4), GiB(1), GiB(70)});
+  log.failures.push_back({seconds(62), "refit_buffer", 0, 0, 0, "embed_tokens.weight", GiB(2), GiB(1)});
   return log;
 }
 

@@ -137,7 +137,7 @@ void expect_oom_at_first_wake(EventLog const& log) {
   EXPECT_EQ(log.ooms[0].phase, Phase::wake);
   EXPECT_EQ(log.ooms[0].step, 0);
   EXPECT_EQ(log.ooms[0].kind, OomKind::driver);
-  EXPECT_EQ(log.ooms[0].allocation, "rollout kv_pages");
+  EXPECT_EQ(log.ooms[0].allocation, "rollout kv_pages: KV pages");
 }
 
 // The optimizer's states, 8 B x 1,235,814,400 = 9.2 GiB, are made in the first update: the first rollout

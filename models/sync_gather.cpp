@@ -1,0 +1,38 @@
+#include "models/sync_gather.hpp"
+
+#include <cmath>
+
+namespace rollcast {
+
+Bytes gathered_for_sync(Job const& job) {
+  FrameworkOptions const& f = job.framework;
+  if (f.sync_gather == SyncGather::tensor) return Bytes(0);
+  if (f.sync_gathered.value > 0) return f.sync_gathered;
+  return static_cast<double>(count_parameters(job.model).total) * size_of(job.rollout.weights);
+}
+
+std::optional<TooLarge> too_large_for_refit(Job const& job, RankLedger const& l) {
+  if (!job.framework.refit_whole_tensors) return std::nullopt;
+  Bytes buffer;
+  for (LedgerLine const& line : l.lines) {
+    if (line.name == kRefitBuffer) buffer = line.bytes;
+  }
+  if (!(buffer.value > 0)) return std::nullopt;
+  TooLarge largest;
+  largest.half = bytes(std::floor(buffer.value / 2));
+  auto const look_at = [&](std::vector<Tensor> const& tensors) {
+    for (Tensor const& t : tensors) {
+      Bytes const each = static_cast<double>(t.rows * t.columns) * size_of(job.rollout.weights);
+      if (each > largest.bytes) {
+        largest.bytes = each;
+        largest.tensor = t.name;
+      }
+    }
+  };
+  look_at(outer_tensors(job.model));
+  for (int layer = 0; layer < job.model.layers; ++layer) look_at(layer_tensors(job.model, layer));
+  if (largest.bytes > largest.half) return largest;
+  return std::nullopt;
+}
+
+}  // namespace rollcast

@@ -1,0 +1,224 @@
+#include "sim/followed_memory.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/batching.hpp"
+#include "models/engine_memory.hpp"
+#include "models/residency.hpp"
+#include "models/sync_gather.hpp"
+#include "sim/sample_shards.hpp"
+
+namespace rollcast {
+namespace {
+
+constexpr double kNearCapacity = 0.6;
+constexpr int kMatricesOfALayer = 8;  // about: q, k, v, o, gate, up, down and the small ones
+
+// The micro-batches of a replica, in tokens of one rank, by optimizer step (a forward pass has one).
+struct Work {
+  std::size_t replica = 0;
+  std::vector<std::vector<double>> tokens;
+};
+
+bool trains(Phase phase) { return contains({Phase::update_actor, Phase::update_critic}, phase); }
+
+// Of the replica with the largest micro-batch.
+Work largest_work(Team const& team, Batch& batch, Phase phase) {
+  PassKind const pass = trains(phase) ? PassKind::training : PassKind::forward;
+  std::vector<RankLengths> steps;
+  if (trains(phase))
+    steps = optimizer_steps(team, batch);
+  else
+    steps.push_back(forward_lengths(team, batch));
+  std::vector<std::vector<std::vector<MicroBatch>>> all;  // [step][replica]
+  std::int64_t most = -1;
+  Work w;
+  for (RankLengths const& lengths : steps) {
+    all.push_back(make_rank_batches(team.job, lengths, pass));
+    for (std::size_t r = 0; r < all.back().size(); ++r) {
+      for (MicroBatch const& m : all.back()[r]) {
+        if (m.tokens <= most) continue;
+        most = m.tokens;
+        w.replica = r;
+      }
+    }
+  }
+  for (auto const& step : all) {
+    auto& tokens = w.tokens.emplace_back();
+    for (MicroBatch const& m : step[w.replica])
+      tokens.push_back(std::ceil(static_cast<double>(m.tokens) / team.job.train.parallel.cp));
+  }
+  return w;
+}
+
+// The largest micro-batch as large as the job allows: a run of a few steps says nothing of the longest
+// sequence that a whole one meets.
+void allow_largest(Job const& of_team, Phase phase, Work& w) {
+  MicroBatchTokens const allowed = allowed_micro_batches(of_team);
+  double const most = trains(phase) ? allowed.update : allowed.forward;
+  double* largest = nullptr;
+  for (auto& step : w.tokens) {
+    for (double& tokens : step) {
+      if (largest == nullptr || tokens > *largest) largest = &tokens;
+    }
+  }
+  if (largest != nullptr) *largest = std::max(*largest, most);
+}
+
+RankLedger const& ledger_of_stage(PoolState const& pool, int stage) {
+  RankLedger const* found = &pool.ledgers.front();
+  for (RankLedger const& l : pool.ledgers) {
+    if (l.pipeline_stage <= stage) found = &l;
+  }
+  return *found;
+}
+
+ModelRole role_of(PhaseRun const& p, Team const& team) {
+  Role const role = p.phase == Phase::reference ? Role::reference : team.role;
+  for (ModelRole const& r : model_roles(p.run.job.algorithm)) {
+    if (r.role == role) return r;
+  }
+  return {role, false, false};
+}
+
+std::optional<PhaseProgram> program_of(PhaseRun const& p, Team const* team, Work const& work,
+                                       FollowedRank& followed) {
+  Job const& job = p.pool.job;
+  if (p.phase == Phase::weight_sync && holds_models(job)) {
+    Bytes const gathered = gathered_for_sync(job);
+    if (gathered.value > 0) return gather_program(gathered, job.model.layers);
+  }
+  if (team == nullptr) return std::nullopt;
+  ModelRole const r = role_of(p, *team);
+  if (!trains(p.phase)) return forward_program(team->job, r, followed.stage, work.tokens.front());
+  std::int64_t const first_stream = followed.next_stream;
+  followed.next_stream += static_cast<std::int64_t>(work.tokens.size()) * team->job.train.fresh_streams;
+  return update_program(team->job, r, followed.stage, work.tokens, first_stream);
+}
+
+struct Step {
+  std::optional<MemoryFailure> failure;
+  bool computing = false;
+};
+
+Step take_through(PhaseRun const& p, Team const* team, Work const& work, FollowedRank& followed) {
+  Job const& job = p.pool.job;
+  RankLedger const& l = ledger_of_stage(p.pool, followed.stage);
+  bool const own = job.rollout.kind == EngineKind::hf && colocated(job);
+  RankMemory& m = followed.memory;
+  auto const program = program_of(p, team, work, followed);
+  bool const gathers = p.phase == Phase::weight_sync && program;
+  Role const role = team != nullptr ? team->role : Role::actor;
+  m.leave(l, p.phase, own);
+  auto const others = [&] { return m.let_others(l, p.phase, own, job.framework.empty_cache); };
+  auto const hold = [&] { return m.hold(l, p.phase, p.run.updated, own); };
+  if (gathers && job.framework.gather_before_wake) {
+    if (auto f = hold()) return {f};
+    if (auto f = m.run(*program, l, p.phase, role)) return {f, true};
+    m.empty_cache();
+    return {others()};
+  }
+  if (auto f = others()) return {f};
+  if (auto f = hold()) return {f};
+  if (!program) return {};
+  return {m.run(*program, l, p.phase, role), true};
+}
+
+// How long the phase will take, without the waits for others.
+Seconds length_of(PhaseRun const& p, Team* team) {
+  if (team == nullptr) return Seconds(0);
+  return trains(p.phase) ? update_time(*team, p.batch) : forward_time(*team, p.batch);
+}
+
+OomRecord record_of(PhaseRun const& p, Team* team, Work const& work, FollowedRank const& followed,
+                    Step const& step) {
+  MemoryFailure const& f = *step.failure;
+  OomRecord oom;
+  oom.kind = f.kind;
+  // Only what an engine that sleeps maps by itself is no message of PyTorch, its own or the trainer's.
+  bool const mapped = f.line.second == MemoryCategory::weights || f.line.second == MemoryCategory::kv_pages;
+  if (f.kind == OomKind::driver && f.line.first == Role::rollout && !(mapped && engine_sleeps(p.pool.job)))
+    oom.kind = OomKind::torch;
+  oom.time = p.run.engine.now();
+  if (step.computing && team != nullptr) oom.time += f.done * length_of(p, team);
+  auto const& stages = p.pool.placement.classes_of_stage;
+  std::size_t of_class = 0;
+  if (!stages.empty()) {
+    std::size_t const replica = team != nullptr && step.computing ? work.replica : 0;
+    of_class = static_cast<std::size_t>(stages[replica][static_cast<std::size_t>(followed.stage)].front() -
+                                        p.pool.first_class());
+  }
+  oom.rank = p.pool.placement.classes[of_class].ranks.front();
+  oom.pool = p.pool.index;
+  oom.step = p.batch.step;
+  oom.phase = p.phase;
+  oom.micro_batch = f.micro_batch;
+  oom.allocation = f.allocation;
+  oom.requested = f.requested;
+  oom.free = f.free;
+  oom.allocated = bytes(static_cast<double>(f.figures.allocated));
+  oom.figures = f.figures;
+  return oom;
+}
+
+}  // namespace
+
+void follow_memory(PoolState& pool) {
+  bool const always = pool.job.train.fresh_streams > 0;
+  bool const near = std::any_of(pool.ledgers.begin(), pool.ledgers.end(), [](RankLedger const& l) {
+    return peak(l).bytes >= kNearCapacity * l.capacity;
+  });
+  if (!near && !always) return;
+  TrainerOptions const& t = pool.job.train;
+  bool const flat = t.kind == TrainerKind::megatron || t.kind == TrainerKind::deepspeed;
+  int const stages = holds_models(pool.job) ? t.parallel.pp : 1;
+  for (int stage = 0; stage < stages; ++stage) {
+    RankLedger const& l = ledger_of_stage(pool, stage);
+    if (stage > 0 && &l == &ledger_of_stage(pool, stage - 1)) continue;
+    pool.followed.push_back(
+        {stage, RankMemory(l.capacity, t.allocator, flat ? 1 : kMatricesOfALayer * pool.job.model.layers)});
+  }
+}
+
+std::optional<OomRecord> follow_phase(PhaseRun const& p, Team* team) {
+  if (p.pool.followed.empty()) return std::nullopt;
+  Team* const here = team != nullptr && team->pool == &p.pool ? team : nullptr;
+  Work work;
+  if (here != nullptr) {
+    work = largest_work(*here, p.batch, p.phase);
+    if (!p.run.options.memory_as_dealt) allow_largest(here->job, p.phase, work);
+  }
+  for (FollowedRank& followed : p.pool.followed) {
+    Step const step = take_through(p, here, work, followed);
+    if (step.failure) return record_of(p, here, work, followed, step);
+  }
+  return std::nullopt;
+}
+
+void record_followed(PhaseRun const& p, Seconds start) {
+  Seconds const length = p.run.engine.now() - start;
+  for (FollowedRank& followed : p.pool.followed) {
+    auto const marks = followed.memory.take_marks();
+    for (int c = 0; c < p.pool.classes(); ++c) {
+      if (&p.pool.ledger_of(p.pool.first_class() + c) != &ledger_of_stage(p.pool, followed.stage)) continue;
+      double from = 0;
+      for (MemoryMark const& m : marks) {
+        Counter counter{.rank_class = p.pool.first_class() + c,
+                        .kind = CounterKind::torch_allocated,
+                        .role = Role::process,
+                        .category = MemoryCategory::allocator_cache,
+                        .time = start + from * length,
+                        .value = m.allocated.value};
+        p.recorder.counter(counter);
+        counter.kind = CounterKind::torch_reserved;
+        counter.value = m.reserved.value;
+        p.recorder.counter(counter);
+        from = m.done;
+      }
+      break;  // one class stands for the stage
+    }
+  }
+}
+
+}  // namespace rollcast
