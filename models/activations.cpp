@@ -248,6 +248,12 @@ Bytes forward_working_set(Architecture const& a, int layer, TrainerOptions const
   return max(bytes_of(k, t, element, tokens), bytes_of(attention, t, element, tokens));
 }
 
+Bytes retained_by_dispatcher(Architecture const& a, int layer, TrainerOptions const& t, double tokens) {
+  if (t.kind != TrainerKind::megatron || !is_moe_layer(a, layer)) return Bytes(0);
+  double const cut = t.sequence_parallel ? t.parallel.tp : 1;
+  return bytes(tokens / cut * (5.0 * a.moe->experts + 8.0 * a.moe->experts_per_token));
+}
+
 Bytes kept_by_head(Architecture const& a, TrainerOptions const& t, double tokens) {
   double const cut = t.sequence_parallel ? t.parallel.tp : 1;
   return bytes(tokens * 2 * activation_element(t) * a.hidden / cut);

@@ -68,6 +68,12 @@ Bytes activation_gradients(Architecture const& a, int layer, TrainerOptions cons
 // their outputs in fp32, twice, 8 c h); or attention, 4 h + (4 q + 4 k) / t.
 Bytes forward_working_set(Architecture const& a, int layer, TrainerOptions const& t, double tokens);
 
+// What Megatron's token dispatcher of an expert layer holds from one forward to the next: the probabilities
+// in fp32 and the routing map of all experts, and the order of the copies, 5 experts + 8 chosen per token
+// (core/transformer/moe/token_dispatcher.py: probs, routing_map, reversed_local_input_permutation_mapping are
+// attributes). 0 of other trainers and layers.
+Bytes retained_by_dispatcher(Architecture const& a, int layer, TrainerOptions const& t, double tokens);
+
 // Final norm's and lm_head's inputs on the last stage, 4 h per token.
 Bytes kept_by_head(Architecture const& a, TrainerOptions const& t, double tokens);
 

@@ -99,6 +99,21 @@ void add_backward(std::vector<LedgerLine>& lines, Part const& p, UpdateMoment co
   if (m.logits) add_logits(lines, p, tokens, true, phases);
 }
 
+void add_retained(std::vector<LedgerLine>& lines, Part const& p) {
+  auto const add = [&](double tokens, std::vector<Phase> const& phases) {
+    if (phases.empty()) return;  // a line without phases would always be there
+    Bytes sum;
+    for (int layer = p.stage.first_layer; layer < p.stage.first_layer + p.stage.layers; ++layer)
+      sum += retained_by_dispatcher(p.model, layer, p.job.train, tokens);
+    add_line(lines,
+             {p.role.role, MemoryCategory::activations, "retained by the dispatcher",
+              fmt::format("routing of {} tokens in every expert layer", grouped(tokens))},
+             sum, phases);
+  };
+  add(p.tokens.forward, forward_phases(p.job, p.role));
+  if (p.role.trained) add(p.tokens.update, update_phases(p.job, p.role));
+}
+
 // Those of the passes while they are the larger moment of the update; of forward passes always.
 void add_buffers(std::vector<LedgerLine>& lines, Part const& p, bool step) {
   std::vector<Phase> const update = update_phases(p.job, p.role);
@@ -125,6 +140,7 @@ void add_compute_lines(std::vector<LedgerLine>& lines, Job const& job, ModelRole
   Part const p{job, r, a, s, stage, adapter_of(job, r), s.has_lm_head && !has_value_head(r.role), tokens};
   std::size_t const first = lines.size();
   add_forward(lines, p);
+  add_retained(lines, p);
   bool step = false;
   if (r.trained) {
     UpdateMoment const m = largest_moment(job, r, stage, tokens.update, gradient_counts(job, r, stage));

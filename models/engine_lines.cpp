@@ -5,39 +5,23 @@
 
 #include "models/engine_start.hpp"
 #include "models/engine_versions.hpp"
+#include "models/growing_cache.hpp"
 #include "models/ledger_lines.hpp"
+#include "models/update_buffers.hpp"
 
 namespace rollcast {
 namespace {
 
 std::string measured(CitedBytes const& c) { return "measured: " + c.source; }
 
-// Every step concatenates the cache with the new token's K and V: the old one goes only when the new one is
-// there.
-void add_concatenation(std::vector<LedgerLine>& lines, Job const& job, Bytes cache,
-                       std::vector<Phase> const& phases) {
-  if (keeps_old_cache(job.rollout.version)) {
-    add_line(lines,
-             {Role::rollout, MemoryCategory::kv_pages, "KV of the step before",
-              "torch.cat: the old cache lives until the forward returns (transformers before 4.42)"},
-             cache, phases);
-    return;
-  }
-  add_line(lines,
-           {Role::rollout, MemoryCategory::kv_pages, "concatenated K or V of a layer",
-            fmt::format("torch.cat: old and new, {} / {} layers / 2", format(cache), job.model.layers)},
-           cache / (2.0 * job.model.layers), phases);
-}
-
 // generate() of Transformers: on the trainer's GPUs its weights are the trainer's own, and its cache holds
-// one batch; the prompts' logits are computed at every position, in bf16 and fp32.
+// one batch.
 void add_static_lines(std::vector<LedgerLine>& lines, Job const& job, ProcessMemory const& process) {
   EngineOptions const& e = job.rollout;
   std::vector<Phase> const generate = only(step_phases(job), {Phase::generate});
   double const prompt = longest(job.workload.prompt_tokens);
   double const length = prompt + longest(job.workload.response_tokens);
-  double const engines = std::max(1, rollout_engines(job));
-  double const batch = e.feed > 0 ? e.feed : std::ceil(job.algorithm.samples() / engines);
+  double const batch = static_batch(job);
   if (!colocated(job)) {
     add_line(lines, {Role::rollout, MemoryCategory::weights, "model", std::string(name_of(e.weights))},
              engine_weights(job.model, e), {});
@@ -45,23 +29,41 @@ void add_static_lines(std::vector<LedgerLine>& lines, Job const& job, ProcessMem
              {Role::rollout, MemoryCategory::cuda_context, "engine context", measured(process.cuda_context)},
              process.cuda_context.value, {});
   }
-  Bytes const cache = batch * length * kv_bytes_per_token(job.model, e);
+  std::size_t const first = lines.size();
   add_line(lines,
            {Role::rollout, MemoryCategory::kv_pages, "KV of a batch",
             fmt::format("{:.0f} sequences x {:.0f} tokens x {:.0f} B, at its longest", batch, length,
                         kv_bytes_per_token(job.model, e).value)},
-           cache, generate);
-  add_concatenation(lines, job, cache, generate);
+           static_cache(job, batch, length), generate);
+  add_line(
+      lines,
+      {Role::rollout, MemoryCategory::kv_pages, "K and V for attention",
+       job.train.flash_attention_2 ? "of one layer, without padding" : "of one layer, for every query head"},
+      attention_copies(job, batch, length), generate);
+  if (e.kv != KvCache::preallocated) {
+    add_line(lines,
+             {Role::rollout, MemoryCategory::kv_pages, "concatenated KV",
+              keeps_old_cache(e.version)
+                  ? "torch.cat: the old cache lives until the forward returns (transformers before 4.42)"
+                  : "torch.cat: old and new K or V of a layer"},
+             concatenation(job, batch, length), generate);
+    for (std::size_t i = first; i < lines.size(); ++i) lines[i].in_pass = true;
+  }
+  // The trainer's own modules, whose shards are gathered for every forward.
+  if (colocated(job)) {
+    for (UpdateBuffer const& b : pass_buffers(job, {Role::actor, true, false}, 0)) {
+      if (b.forward)
+        add_line(lines, {Role::rollout, MemoryCategory::gather_buffers, b.name, b.formula}, b.bytes,
+                 generate);
+    }
+  }
+  double const positions = keeps_prompt_logits(e.version) ? prompt : 1;
   add_line(lines,
            {Role::rollout, MemoryCategory::logits, "prompt logits",
-            fmt::format("{:.0f} x {:.0f} tokens x {} x 6 B", batch, prompt,
+            fmt::format("{:.0f} x {:.0f} tokens x {} x 6 B", batch, positions,
                         grouped(static_cast<double>(job.model.vocab)))},
-           bytes(batch * prompt * job.model.vocab * 6 / e.parallel.tp), generate);
+           bytes(batch * positions * job.model.vocab * 6 / e.parallel.tp), generate);
 }
-
-}  // namespace
-
-namespace {
 
 void add_kv(std::vector<LedgerLine>& lines, Job const& job, ProcessMemory const& process,
             std::vector<Phase> const& phases) {
@@ -142,6 +144,15 @@ void add_process_lines(std::vector<LedgerLine>& lines, Job const& job, ProcessMe
            {Role::process, MemoryCategory::nccl_buffers, "trainer communicators",
             fmt::format("one per group of more than one rank, {}", measured(process.communicator))},
            trainer_communicators(job, process), {});
+  if (!colocated(job) && contains(step_phases(job), Phase::weight_sync) && runs_here(job, Role::actor)) {
+    bool const told = job.framework.sync_communicator.value > 0;
+    add_line(
+        lines,
+        {Role::process, MemoryCategory::nccl_buffers, "communicator of the weight sync",
+         told ? "framework.sync_communicator"
+              : fmt::format("trainer and engines, made for each sync, {}", measured(process.communicator))},
+        told ? job.framework.sync_communicator : process.communicator.value, {Phase::weight_sync});
+  }
 }
 
 }  // namespace rollcast

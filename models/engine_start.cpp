@@ -44,6 +44,20 @@ std::string refusal_of(EngineOptions const& e, EngineStart const& s, Bytes capac
                      s.budget.formula);
 }
 
+// Samples under way keep the adapter that they began with (TRL pull request 7017).
+std::string lacking_slots(Job const& job) {
+  int const slots = job.rollout.adapter_slots;
+  auto const& adapter = job.algorithm.adapter;
+  if (slots == 0 || !adapter || adapter->sync != AdapterSync::adapter) return {};
+  double staleness = 0;
+  if (job.schedule.kind == ScheduleKind::one_step_off) staleness = 1;
+  if (job.schedule.kind == ScheduleKind::async) staleness = job.schedule.async.max_staleness;
+  int const needed = static_cast<int>(std::ceil(staleness)) + 1;
+  if (slots >= needed) return {};
+  return fmt::format("{} slots for adapters, samples of {} versions are under way (max_staleness + 1)", slots,
+                     needed);
+}
+
 Bytes whole_model(Job const& job, Role role) {
   auto const parameters = static_cast<double>(count_parameters(architecture_of(job, role)).total);
   return parameters * size_of(job.train.weights);
@@ -74,6 +88,7 @@ EngineStart engine_start(Job const& job, ProcessMemory const& process) {
   s.budget = kv_budget(job.model, e, site, process);
   s.blocks = blocks_of(job, s.budget, s.longest);
   s.refusal = refusal_of(e, s, site.capacity, kv_page(job.model, e));
+  if (s.refusal.empty()) s.refusal = lacking_slots(job);
   return s;
 }
 

@@ -64,4 +64,6 @@ KvSizing kv_sizing(EngineKind engine, std::string_view version) {
 
 bool keeps_old_cache(std::string_view version) { return before(version, {4, 42, 0}); }
 
+bool keeps_prompt_logits(std::string_view version) { return before(version, {4, 45, 0}); }
+
 }  // namespace rollcast

@@ -40,5 +40,8 @@ KvSizing kv_sizing(EngineKind engine, std::string_view version);
 // Hugging Face generate keeps the cache of the step before beside the new one until a forward returns
 // (transformers before 4.42 hand it over as tuples); later the cache is updated layer by layer.
 bool keeps_old_cache(std::string_view version);
+// It computes the logits of all positions of the prompts, not of the last alone (transformers before 4.45:
+// num_logits_to_keep).
+bool keeps_prompt_logits(std::string_view version);
 
 }  // namespace rollcast

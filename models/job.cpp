@@ -334,10 +334,22 @@ std::string_view name_of(Entropy v) {
   no_such_value("Entropy");
 }
 
+std::string_view name_of(NumaBinding v) {
+  switch (v) {
+    case NumaBinding::spread:
+      return "spread";
+    case NumaBinding::first:
+      return "first";
+  }
+  no_such_value("NumaBinding");
+}
+
 std::string_view name_of(SyncGather v) {
   switch (v) {
     case SyncGather::tensor:
       return "tensor";
+    case SyncGather::shards:
+      return "shards";
     case SyncGather::whole:
       return "whole";
     case SyncGather::first_rank:

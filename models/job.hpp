@@ -219,8 +219,9 @@ struct EngineOptions {
   bool partial_rollout = false;  // unfinished samples go on in the next step; else they are thrown away
   double gpu_memory_utilization = 0.9;
   KvCache kv = KvCache::paged;
-  Bytes kv_cache_bytes;  // of KV pages on a rank, in place of what gpu_memory_utilization leaves; 0: that
-  int block_size = 16;   // tokens per KV page
+  Bytes kv_cache_bytes;   // of KV pages on a rank, in place of what gpu_memory_utilization leaves; 0: that
+  int adapter_slots = 0;  // adapters that the engine holds at a time (vLLM's max_loras); 0: as many as needed
+  int block_size = 16;    // tokens per KV page
   int max_num_seqs = 1024;
   int max_num_batched_tokens = 8192;
   int max_model_len = 0;  // 0: prompt + response maximum of the workload
@@ -259,9 +260,13 @@ std::vector<Phase> all_phases();
 // batch that an engine is given (rollout.feed) before it gets the next; as they come, the engines going on.
 enum class Experience { step, batch, stream };
 
-// What of the model a rank holds while weights are synced: one tensor at a time, all of it, all of it on the
-// first rank alone.
-enum class SyncGather { tensor, whole, first_rank };
+// What of the model a rank holds while weights are synced: one tensor at a time; a copy of its own shards
+// too, as FSDP's sharded state dict makes them (torch/distributed/fsdp/_shard_utils.py,
+// _create_chunk_dtensor: clone); all of it; all of it on the first rank alone.
+enum class SyncGather { tensor, shards, whole, first_rank };
+
+// Ranks' processes over the NUMA nodes of a host: evenly, or all on the first.
+enum class NumaBinding { spread, first };
 
 // What a framework does around the phases. Fixed times are per occurrence; bytes are priced separately.
 struct FrameworkOptions {
@@ -284,12 +289,17 @@ struct FrameworkOptions {
   SyncGather sync_gather = SyncGather::tensor;
   Bytes sync_gathered;              // by it on a rank; 0: the model in the engine's type
   bool gather_before_wake = false;  // and it is gone when the engine wakes; else the weights wake first
+  Bytes sync_communicator;          // to another pool, of the driver, on a rank; 0: one of process_memory.hpp
   Bytes refit_buffer;  // NeMo-RL: of the refit, in place of a share of the free memory; 0: that share
   bool refit_whole_tensors = false;  // a half of it must hold the largest tensor
   bool empty_cache = true;           // PyTorch's free blocks go back to the driver before an engine wakes
   // Copies of a whole trained model that a rank holds on the host while it is loaded (DeepSpeed below stage
   // 3: the tensors and the flat buffer); a frozen model then has one.
   int load_copies = 0;
+  NumaBinding numa = NumaBinding::spread;
+  // The optimizer's states and the trainer's weights leave the GPU with the weight sync, and stay where there
+  // is none (NeMo-RL before pull request 1159); else whenever the engine wakes.
+  bool offload_with_sync = false;
   double host_memory_share = 1;  // of a node's memory, beyond which the launcher ends processes
 };
 
@@ -312,6 +322,21 @@ struct AsyncOptions {
   bool partial_rollout = true;  // a sync interrupts what is under way; it goes on with the new weights
   bool in_flight_updates = false;  // weights change between two decode steps; KV stays
   int max_concurrent = 0;          // samples under way at most; 0: what the rule allows
+};
+
+// Every so many steps the engine generates for prompts that nothing is trained on; 0: never.
+struct ValidationOptions {
+  int every = 0;
+  int prompts = 64;
+  bool before_sync = false;  // right after the update, with the weights of the step before; else at the end
+};
+
+// Every so many steps each rank serializes what it has of the actor's state and writes it; 0: never.
+struct CheckpointOptions {
+  int every = 0;
+  bool optimizer = true;                               // states and master weights too, else weights alone
+  double copies = 1;                                   // of that in host memory meanwhile
+  BytesPerSecond bandwidth = bytes(2e9) / Seconds(1);  // to storage, of a node
 };
 
 struct Schedule {
@@ -385,6 +410,8 @@ struct Job {
   EngineOptions rollout;
   Schedule schedule;
   Scoring score;
+  ValidationOptions validation;
+  CheckpointOptions checkpoint;
 };
 
 // Data-parallel replicas of the trainer: gpus / (tp x pp x cp). The scenario checks guarantee that it
@@ -421,5 +448,6 @@ std::string_view name_of(QueueRule v);
 std::string_view name_of(Experience v);
 std::string_view name_of(Entropy v);
 std::string_view name_of(SyncGather v);
+std::string_view name_of(NumaBinding v);
 
 }  // namespace rollcast

@@ -137,8 +137,12 @@ LogNormalFit fit_lognormal(double mean, double p95, int max) {
 }
 
 int sample(Lengths const& l, RandomKey key, int step) {
-  Words const words = random_words(key);
   Cut const c{growth_factor(l, step), l.max};
+  if (auto const* list = std::get_if<EmpiricalLength>(&l.shape); list != nullptr && list->in_order) {
+    if (list->tokens.empty()) throw std::logic_error("an empirical length without lengths");
+    return to_tokens(list->tokens[key.index % list->tokens.size()] * c.factor, c.max);
+  }
+  Words const words = random_words(key);
   return std::visit([&](auto const& s) { return draw(s, words, c); }, l.shape);
 }
 

@@ -24,6 +24,7 @@ struct LogNormalLength {
 
 struct EmpiricalLength {
   std::vector<int> tokens;  // each equally likely, drawn with replacement
+  bool in_order = false;    // item i of a step takes the i-th instead, from the first again after the last
 };
 
 using SimpleLength = std::variant<FixedLength, LogNormalLength, EmpiricalLength>;

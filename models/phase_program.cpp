@@ -54,6 +54,7 @@ class Writer {
   void begin_micro_batch(int m) { micro_batch_ = m; }
   // Work goes on, events do not.
   void silence(bool on) { silent_ = on; }
+  bool silent() const { return silent_; }
   PhaseProgram done() { return std::move(program_); }
 
  private:
@@ -115,7 +116,8 @@ void take_buffers(Writer& w, Blocks& blocks, std::vector<UpdateBuffer> const& bu
                   std::int64_t stream = 0) {
   for (UpdateBuffer const& b : buffers) {
     if (b.forward || !forward_only)
-      take_into(blocks, w.take(MemoryCategory::gather_buffers, b.name, b.bytes, stream));
+      take_into(blocks,
+                w.take(MemoryCategory::gather_buffers, b.name, b.bytes, b.gathers_layers ? stream : 0));
   }
 }
 
@@ -158,6 +160,23 @@ bool repeats(std::vector<double> const& tokens, std::size_t m, std::size_t fligh
   return true;
 }
 
+// Of each layer, from one forward to the next.
+using Retained = std::vector<std::optional<int>>;
+
+void retain(Writer& w, Part const& p, Retained& retained, int layer, double tokens) {
+  if (w.silent()) return;
+  retained.resize(static_cast<std::size_t>(p.stage.layers));
+  std::optional<int>& mine = retained[static_cast<std::size_t>(layer - p.stage.first_layer)];
+  std::optional<int> const before = mine;
+  mine = w.take(MemoryCategory::activations, "retained by the dispatcher",
+                retained_by_dispatcher(p.model, layer, p.train(), tokens));
+  w.give(before);
+}
+
+void release(Writer& w, Retained const& retained) {
+  for (auto const& block : retained) w.give(block);
+}
+
 // ---- update
 
 struct Flight {
@@ -192,7 +211,7 @@ void take_gradient(Writer& w, Gradients& g, double parameters, bool first) {
   take_into(g.there, w.take(MemoryCategory::gradients, "model", parameters * g.each));
 }
 
-Flight forward(Writer& w, Part const& p, int m, double tokens) {
+Flight forward(Writer& w, Part const& p, Retained& retained, int m, double tokens) {
   TrainerOptions const& t = p.train();
   w.begin_micro_batch(m);
   Flight f{m, tokens, {}, {}};
@@ -202,6 +221,7 @@ Flight forward(Writer& w, Part const& p, int m, double tokens) {
                  kept_activations(p.model, layer, t, t.recompute, p.adapter, tokens), p, tokens);
     if (t.offload.activations && layer < p.last_layer()) w.give(kept);
     f.kept.push_back(std::move(kept));
+    retain(w, p, retained, layer, tokens);
     w.work(1);
   }
   return f;
@@ -256,6 +276,7 @@ void optimizer_step(Writer& w, Part const& p, std::vector<double> const& tokens,
   auto const count = static_cast<std::int64_t>(tokens.size());
   auto const flights = static_cast<std::size_t>(in_flight(p.index, t.parallel.pp, count));
   std::deque<Flight> under_way;
+  Retained retained;
   std::size_t done = 0;
   auto const go_back = [&] {
     w.silence(repeats(tokens, done, flights));
@@ -265,11 +286,12 @@ void optimizer_step(Writer& w, Part const& p, std::vector<double> const& tokens,
   };
   for (std::size_t m = 0; m < tokens.size(); ++m) {
     w.silence(repeats(tokens, m, flights));
-    under_way.push_back(forward(w, p, first_micro_batch + static_cast<int>(m), tokens[m]));
+    under_way.push_back(forward(w, p, retained, first_micro_batch + static_cast<int>(m), tokens[m]));
     if (under_way.size() == flights) go_back();
   }
   while (!under_way.empty()) go_back();
   w.silence(false);
+  release(w, retained);
   w.give(pass);
   w.make_states();
   Blocks step;
@@ -286,6 +308,7 @@ PhaseProgram forward_program(Job const& of_role, ModelRole const& r, int stage,
   Part const p = part_of(of_role, r, stage);
   Writer w(r.role);
   auto const buffers = pass_buffers(of_role, r, stage);
+  Retained retained;
   for (std::size_t m = 0; m < tokens.size(); ++m) {
     w.begin_micro_batch(static_cast<int>(m));
     w.silence(repeats(tokens, m, 1));
@@ -295,6 +318,7 @@ PhaseProgram forward_program(Job const& of_role, ModelRole const& r, int stage,
       Blocks local;
       take_tensors(w, local, "forward working set",
                    forward_working_set(p.model, layer, of_role.train, tokens[m]), p, tokens[m]);
+      retain(w, p, retained, layer, tokens[m]);
       w.work(1);
       w.give(local);
     }
@@ -303,6 +327,8 @@ PhaseProgram forward_program(Job const& of_role, ModelRole const& r, int stage,
     w.give(logits);
     w.give(held);
   }
+  w.silence(false);
+  release(w, retained);
   return w.done();
 }
 

@@ -55,9 +55,8 @@ std::optional<MemoryFailure> RankMemory::let_others(RankLedger const& l, Phase p
     if (of_engine(line, static_engine)) engine += line.bytes;
     if (line.role == Role::process || of_engine(line, static_engine)) lines.push_back(&line);
   }
-  if (empty_cache && (engine > engine_ || process > process_)) allocator_.empty_cache();
+  if (empty_cache && engine > engine_) allocator_.empty_cache();
   engine_ = engine;
-  process_ = process;
   if (set_others(process, engine)) return std::nullopt;
   // Line by line up to the one that finds no room; what was there before comes first.
   std::stable_partition(lines.begin(), lines.end(),
@@ -77,6 +76,14 @@ std::optional<MemoryFailure> RankMemory::let_others(RankLedger const& l, Phase p
     return f;
   }
   return std::nullopt;
+}
+
+bool RankMemory::engine_grows(RankLedger const& l, Phase phase, bool static_engine) const {
+  Bytes engine;
+  for (LedgerLine const& line : l.lines) {
+    if (!line.host && of_engine(line, static_engine) && is_present(line, phase)) engine += line.bytes;
+  }
+  return engine > engine_;
 }
 
 bool RankMemory::set_others(Bytes process, Bytes engine) {

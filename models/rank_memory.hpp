@@ -50,6 +50,8 @@ class RankMemory {
   void leave(RankLedger const& l, Phase phase, bool static_engine);
   std::optional<MemoryFailure> let_others(RankLedger const& l, Phase phase, bool static_engine,
                                           bool empty_cache);
+  // Whether an engine holds more in the phase than in the one before.
+  bool engine_grows(RankLedger const& l, Phase phase, bool static_engine) const;
   std::optional<MemoryFailure> hold(RankLedger const& l, Phase phase, std::set<Role> const& updated,
                                     bool static_engine);
   // `role`: whose states make_states makes.
@@ -75,7 +77,6 @@ class RankMemory {
   CachingAllocator allocator_;
   int pieces_;
   Bytes engine_;
-  Bytes process_;
   std::map<Key, Held> held_;
   std::vector<MemoryMark> marks_;
 };

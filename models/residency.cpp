@@ -77,6 +77,8 @@ Residency weights_residency(Job const& job, ModelRole const& r) {
 Residency gradients_residency(Job const& job, ModelRole const& r) {
   std::vector<Phase> const update = update_phases(job, r);
   if (job.train.offload.gradients) return {{}, update};
+  // ZeRO-3's partitions lie in one buffer from the start (stage3.py, grad_partitions_flat_buffer).
+  if (job.train.kind == TrainerKind::deepspeed && zero_stage(job.train) >= 3) return {step_phases(job), {}};
   bool const freed = job.framework.optimizer_offload && has_rollout(job.algorithm);
   if (job.train.kind == TrainerKind::megatron && !freed) return {step_phases(job), {}};
   return {update, {}};

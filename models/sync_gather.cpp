@@ -2,13 +2,18 @@
 
 #include <cmath>
 
+#include "models/sharding.hpp"
+
 namespace rollcast {
 
 Bytes gathered_for_sync(Job const& job) {
   FrameworkOptions const& f = job.framework;
   if (f.sync_gather == SyncGather::tensor) return Bytes(0);
   if (f.sync_gathered.value > 0) return f.sync_gathered;
-  return static_cast<double>(count_parameters(job.model).total) * size_of(job.rollout.weights);
+  auto const parameters = static_cast<double>(count_parameters(job.model).total);
+  if (f.sync_gather != SyncGather::shards) return parameters * size_of(job.rollout.weights);
+  Bytes const each = job.train.master_weights ? size_of(DType::fp32) : size_of(job.train.weights);
+  return parameters / shard_ranks(job) * each;
 }
 
 std::optional<TooLarge> too_large_for_refit(Job const& job, RankLedger const& l) {

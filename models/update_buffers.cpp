@@ -70,6 +70,7 @@ void add_gathered_apart(std::vector<UpdateBuffer>& out, Part const& p, Bytes gat
   else
     out.push_back(
         buffer("gathered layers", "current and prefetched layer, ", 2 * n.largest_layer, gathered, true));
+  out.back().gathers_layers = true;
   if (p.adapter) return;
   double const reduced = std::max(n.largest_layer, n.largest_outer);
   out.push_back(buffer("gradients of a layer or the head", "before and in the reduce-scatter, ", reduced,
@@ -85,6 +86,7 @@ void add_gathered(std::vector<UpdateBuffer>& out, Part const& p) {
   if (t.kind == TrainerKind::fsdp2 && t.shard_embedding) return add_gathered_apart(out, p, gathered);
   out.push_back(
       buffer("gathered layers", "current and prefetched layer, ", 2 * n.largest_layer, gathered, true));
+  out.back().gathers_layers = true;
   // FSDP2 gathers the root module's own parameters once for the whole pass; DeepSpeed one module at a time.
   bool const root = t.kind == TrainerKind::fsdp2;
   out.push_back(buffer("gathered embedding and head", "", root ? n.outer : n.largest_outer, weight, true));

@@ -37,7 +37,8 @@ struct UpdateBuffer {
   std::string name;
   std::string formula;
   Bytes bytes;
-  bool forward = false;  // of a forward pass alone too
+  bool forward = false;         // of a forward pass alone too
+  bool gathers_layers = false;  // on the stream of the gathers
 };
 
 // Of a role's rank of a stage; a role that is not trained has those of a forward pass.

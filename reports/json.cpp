@@ -124,7 +124,7 @@ Json ooms_json(Analysis const& a) {
                    {"reserved_unallocated_bytes", figure(&OutOfMemory::reserved_unallocated)},
                    {"non_torch_bytes", figure(&OutOfMemory::non_torch)},
                    {"message", message_of(o)},
-                   {"numa", nullptr}});
+                   {"numa", o.numa ? Json(*o.numa) : Json()}});
   }
   return out;
 }

@@ -349,6 +349,7 @@ OomRecord read_oom(Fields& f, EventLog const& log) {
   o.allocated = Bytes(f.amount());
   if (f.has_next() && !f.skip_null()) o.micro_batch = f.small("a micro-batch");
   if (f.has_next() && !f.skip_null()) o.figures = read_figures(f.next());
+  if (f.has_next() && !f.skip_null()) o.numa = f.small("a NUMA node");
   return o;
 }
 

@@ -80,10 +80,11 @@ void write_tables(EventLog const& log, std::string& out) {
                                 finite(r.bytes.value), finite(r.limit.value)}));
   }
   for (OomRecord const& o : log.ooms) {
-    out += line_of(Json::array(
-        {"oom", name_of(o.kind), finite(o.time.value), o.rank, o.pool, o.step, name_of(o.phase), o.allocation,
-         finite(o.requested.value), finite(o.free.value), finite(o.allocated.value),
-         o.micro_batch ? Json(*o.micro_batch) : Json(), o.figures ? record_of(*o.figures) : Json()}));
+    out +=
+        line_of(Json::array({"oom", name_of(o.kind), finite(o.time.value), o.rank, o.pool, o.step,
+                             name_of(o.phase), o.allocation, finite(o.requested.value), finite(o.free.value),
+                             finite(o.allocated.value), o.micro_batch ? Json(*o.micro_batch) : Json(),
+                             o.figures ? record_of(*o.figures) : Json(), o.numa ? Json(*o.numa) : Json()}));
   }
 }
 

@@ -63,7 +63,13 @@ std::vector<Problem> check_simulated(Scenario const& s) {
         fmt::format("{} are the most; write more ranks per replica, or fewer nodes", kMostReplicas));
   }
   if (contains(step_phases(job), Phase::checkpoint))
-    add("framework.order", name_of(Phase::checkpoint), "take it out of the order");
+    add("framework.order", name_of(Phase::checkpoint),
+        "take it out of the order, and write checkpoint: {every: 1}");
+  bool const synchronous = job.schedule.kind == ScheduleKind::synchronous;
+  if (job.validation.every > 0 && !synchronous)
+    add("validation.every", "validation beside training", "remove the key");
+  if (job.checkpoint.every > 0 && !synchronous)
+    add("checkpoint.every", "saving beside generation", "remove the key");
   if (std::string_view const why = fault_of_order(step_phases(job), generates(job.algorithm.kind));
       !why.empty())
     add("framework.order", why, "write generate before the phases of training, with update_actor among them");

@@ -128,6 +128,7 @@ struct OomRecord {
   Bytes requested;
   Bytes free;
   Bytes allocated;
+  std::optional<int> numa = {};         // of the host, where processes are bound to one
   std::optional<int> micro_batch = {};  // of the phase, counted from 0
   // As PyTorch's message has them (of a driver's failure: what the process held); none of the host.
   std::optional<OutOfMemory> figures = {};

@@ -87,7 +87,8 @@ std::optional<PhaseProgram> program_of(PhaseRun const& p, Team const* team, Work
   Job const& job = p.pool.job;
   if (p.phase == Phase::weight_sync && holds_models(job)) {
     Bytes const gathered = gathered_for_sync(job);
-    if (gathered.value > 0) return gather_program(gathered, job.model.layers);
+    if (gathered.value > 0 && job.framework.sync_gather != SyncGather::shards)
+      return gather_program(gathered, job.model.layers);
   }
   if (team == nullptr) return std::nullopt;
   ModelRole const r = role_of(p, *team);
@@ -110,7 +111,8 @@ Step take_through(PhaseRun const& p, Team const* team, Work const& work, Followe
   auto const program = program_of(p, team, work, followed);
   bool const gathers = p.phase == Phase::weight_sync && program;
   Role const role = team != nullptr ? team->role : Role::actor;
-  m.leave(l, p.phase, own);
+  // What leaves with the weight sync is still there when the engine wakes without one.
+  if (!p.validates || !job.framework.offload_with_sync) m.leave(l, p.phase, own);
   auto const others = [&] { return m.let_others(l, p.phase, own, job.framework.empty_cache); };
   auto const hold = [&] { return m.hold(l, p.phase, p.run.updated, own); };
   if (gathers && job.framework.gather_before_wake) {
@@ -118,6 +120,10 @@ Step take_through(PhaseRun const& p, Team const* team, Work const& work, Followe
     if (auto f = m.run(*program, l, p.phase, role)) return {f, true};
     m.empty_cache();
     return {others()};
+  }
+  // The trainer's weights are there for the sync before the engine's wake; elsewhere the engine goes first.
+  if (p.phase == Phase::weight_sync && m.engine_grows(l, p.phase, own)) {
+    if (auto f = hold()) return {f};
   }
   if (auto f = others()) return {f};
   if (auto f = hold()) return {f};
@@ -182,7 +188,7 @@ void follow_memory(PoolState& pool) {
 }
 
 std::optional<OomRecord> follow_phase(PhaseRun const& p, Team* team) {
-  if (p.pool.followed.empty()) return std::nullopt;
+  if (p.pool.followed.empty() || p.phase == Phase::checkpoint) return std::nullopt;
   Team* const here = team != nullptr && team->pool == &p.pool ? team : nullptr;
   Work work;
   if (here != nullptr) {

@@ -185,9 +185,9 @@ void generate(PhaseRun& p) {
   Seconds const start = p.run.engine.now();
   RolloutLoop loop(rollout, p.run.job, p.run.options.seed, start);
   Collected collected(p, loop);
-  if (p.run.job.algorithm.dynamic_sampling) {
+  if (!p.validates && p.run.job.algorithm.dynamic_sampling) {
     run_rounds(p, loop, collected);
-  } else if (rollout.job.rollout.oversampling > 1) {
+  } else if (!p.validates && rollout.job.rollout.oversampling > 1) {
     run_oversampled(p, loop, collected);
   } else {
     p.batch.generated_samples += static_cast<std::int64_t>(p.batch.samples.size());

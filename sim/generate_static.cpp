@@ -1,10 +1,14 @@
 #include "sim/generate_static.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "models/balance.hpp"
 #include "models/engine_versions.hpp"
+#include "models/growing_cache.hpp"
 #include "models/layer_prices.hpp"
 #include "models/partition_work.hpp"
 #include "models/shard_exchange.hpp"
@@ -66,9 +70,91 @@ int steps_together(std::vector<std::vector<StepSample>> const& shares, std::size
   return longest;
 }
 
+// What the phase leaves for the cache on the rank.
+Bytes room_for_cache(PhaseRun const& p, int rank_class) {
+  RankLedger const& l = p.pool.ledger_of(rank_class);
+  Bytes held;
+  for (LedgerLine const& line : l.lines) {
+    bool const made = !line.from_first_update || p.run.updated.contains(line.role);
+    bool const cached = line.category == MemoryCategory::allocator_cache;
+    if (!line.host && !line.in_pass && made && !cached && is_present(line, p.phase)) held += line.bytes;
+  }
+  return l.capacity - held;
+}
+
+// Of PyTorch's message, nothing being free in its cache: it was given back.
+OutOfMemory figures_of(RankLedger const& l, Phase phase, Bytes requested, Bytes free) {
+  auto const whole = [](Bytes b) { return static_cast<std::int64_t>(std::llround(b.value)); };
+  AllocatorConfig const config;
+  OutOfMemory o;
+  o.requested = whole(requested);
+  o.block = block_size(o.requested, config);
+  o.tried = segment_size(o.block, config);
+  o.total = whole(l.capacity);
+  o.free = whole(free);
+  Bytes outside;
+  for (LedgerLine const& line : l.lines) {
+    if (line.role == Role::process && line.category != MemoryCategory::allocator_cache &&
+        is_present(line, phase))
+      outside += line.bytes;
+  }
+  o.non_torch = whole(outside);
+  o.process = o.total - o.free;
+  o.allocated = o.process - o.non_torch;
+  return o;
+}
+
+// A batch whose cache outgrows its GPU.
+struct Overgrown {
+  std::size_t engine = 0;
+  double batch = 0;
+  int length = 0;  // of the sequences then, prompts included
+  Bytes room;
+  Seconds time;
+};
+
+template <class Price>
+std::optional<Overgrown> overgrown(PhaseRun const& p, Job const& job, std::size_t engine,
+                                   StaticOptions options, std::vector<StaticSequence> sequences,
+                                   Seconds start, Price const& price) {
+  if (job.rollout.kv == KvCache::preallocated) return std::nullopt;
+  int prompt = options.prompt_length;
+  int longest = 0;
+  for (StaticSequence const& s : sequences) {
+    prompt = std::max(prompt, s.prompt_tokens);
+    longest = std::max(longest, s.response_tokens);
+  }
+  Overgrown o{engine, static_cast<double>(sequences.size()), 0, Bytes(0), start};
+  o.room = room_for_cache(p, p.pool.placement.classes_of_engine[engine].front());
+  o.length = std::max(prompt, first_length_beyond(job, o.batch, o.room));
+  if (o.length > prompt + longest) return std::nullopt;
+  int const steps = std::max(1, o.length - prompt);
+  for (StaticSequence& s : sequences) s.response_tokens = std::min(s.response_tokens, steps);
+  options.steps = steps;
+  o.time += price(options, sequences).end;
+  return o;
+}
+
+OomRecord record_of(PhaseRun const& p, Job const& job, Overgrown const& o) {
+  OomRecord oom;
+  int const of_class = p.pool.placement.classes_of_engine[o.engine].front();
+  oom.rank = p.run.log.rank_classes[static_cast<std::size_t>(of_class)].ranks.front();
+  oom.time = o.time;
+  oom.pool = p.pool.index;
+  oom.step = p.batch.step;
+  oom.phase = p.phase;
+  oom.allocation = fmt::format("rollout kv_pages: KV growth at token {}", o.length);
+  oom.requested = concatenation(job, o.batch, o.length);
+  oom.free =
+      max(Bytes(0), o.room - static_cache(job, o.batch, o.length) - attention_copies(job, o.batch, o.length));
+  oom.figures = figures_of(p.pool.ledger_of(of_class), p.phase, oom.requested, oom.free);
+  oom.allocated = bytes(static_cast<double>(oom.figures->allocated));
+  return oom;
+}
+
 }  // namespace
 
-void generate_static(PhaseRun& p) {
+std::optional<OomRecord> generate_static(PhaseRun& p) {
   RolloutPool const& rollout = *p.run.rollout;
   EngineOptions const& e = rollout.job.rollout;
   Seconds const start = p.run.engine.now();
@@ -87,20 +173,27 @@ void generate_static(PhaseRun& p) {
   std::vector<std::vector<Seconds>> finished(shares.size());
   std::vector<Flops> flops(shares.size());
   std::vector<Bytes> hbm(shares.size());
+  std::optional<Overgrown> first_overgrown;
   for (std::size_t first = 0; first < most; first += feed) {
     StaticOptions batch_options = options;
     if (together) batch_options.steps = steps_together(shares, first, feed);
     for (std::size_t i = 0; i < shares.size(); ++i) {
       std::size_t const last = std::min(shares[i].size(), first + feed);
       if (last <= first) continue;
-      StaticBatch const batch = static_generate(p.pool.profile, *p.pool.prices, rollout.job.model, e, host,
-                                                batch_options, sequences_of(shares[i], first, last));
+      std::vector<StaticSequence> const sequences = sequences_of(shares[i], first, last);
+      auto const price = [&](StaticOptions const& o, std::vector<StaticSequence> const& of) {
+        return static_generate(p.pool.profile, *p.pool.prices, rollout.job.model, e, host, o, of);
+      };
+      StaticBatch const batch = price(batch_options, sequences);
+      if (auto const o = overgrown(p, rollout.job, i, batch_options, sequences, ends[i], price))
+        if (!first_overgrown || o->time < first_overgrown->time) first_overgrown = o;
       ends[i] += batch.end;
       finished[i].resize(last, ends[i]);
       flops[i] += batch.flops;
       hbm[i] += batch.hbm;
     }
   }
+  if (first_overgrown) return record_of(p, rollout.job, *first_overgrown);
   Seconds const end = *std::max_element(ends.begin(), ends.end());
   for (std::size_t i = 0; i < shares.size(); ++i) {
     for (Seconds t : finished[i]) {
@@ -116,6 +209,7 @@ void generate_static(PhaseRun& p) {
   p.batch.generated_samples = static_cast<std::int64_t>(p.batch.samples.size());
   p.run.engine.delay(end - start);
   p.batch.generated = end;
+  return std::nullopt;
 }
 
 }  // namespace rollcast

@@ -128,7 +128,9 @@ Bytes host_limit(Job const& job) { return job.framework.host_memory_share * job.
 std::optional<OomRecord> host_out_of_memory(PhaseRun const& p, std::vector<RankLedger> const& ledgers) {
   ClusterSpec const& cluster = p.pool.job.cluster;
   Bytes const need = host_total(ledgers, cluster, p.phase);
-  if (need <= host_limit(p.pool.job)) return std::nullopt;
+  bool const bound = p.pool.job.framework.numa == NumaBinding::first;
+  Bytes const limit = host_limit(p.pool.job) / (bound ? std::max(1, cluster.node.numa_nodes) : 1);
+  if (need <= limit) return std::nullopt;
   LedgerLine const* largest = nullptr;
   int of_class = 0;
   for (int c = 0; c < p.pool.classes(); ++c) {
@@ -150,7 +152,8 @@ std::optional<OomRecord> host_out_of_memory(PhaseRun const& p, std::vector<RankL
     oom.requested = largest->bytes;
   }
   oom.allocated = need - oom.requested;
-  oom.free = max(host_limit(p.pool.job) - oom.allocated, Bytes(0));
+  oom.free = max(limit - oom.allocated, Bytes(0));
+  if (bound) oom.numa = 0;
   return oom;
 }
 

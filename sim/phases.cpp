@@ -67,12 +67,61 @@ Team* team_of(RunState const& run, Phase phase) {
   }
 }
 
+// The phase goes on up to the allocation that fails.
+void stop_out_of_memory(PhaseRun const& p, OomRecord const& oom, Seconds start) {
+  EventLog& log = p.run.log;
+  if (oom.time > p.run.engine.now()) {
+    p.run.engine.delay(oom.time - p.run.engine.now());
+    for (int c = 0; c < p.pool.classes(); ++c) {
+      p.recorder.span(p.pool.first_class() + c, Stream::compute, Activity::compute, "until out of memory",
+                      start, oom.time);
+    }
+    p.recorder.window(p.pool.index, start, oom.time);
+    record_followed(p, start);
+  }
+  log.ooms.push_back(oom);
+  log.outcome = Outcome::oom;
+  log.outcome_reason = fmt::format(
+      "rank {} runs out of {}memory in {} of {}: {} needs {}, {} are free{}", oom.rank,
+      oom.kind == OomKind::host ? "host " : "", name_of(p.phase), step_name(p.batch.step), oom.allocation,
+      format(oom.requested), format(oom.free), oom.kind == OomKind::driver ? " for the engine's pool" : "");
+  p.run.stopped = true;
+}
+
+// Every rank copies what it saves to the host and writes it; the ranks of a node share the way to storage.
+void save_checkpoint(PhaseRun& p) {
+  Seconds const start = p.run.engine.now();
+  Bytes of_rank;
+  for (RankLedger const& l : p.pool.ledgers) {
+    for (LedgerLine const& line : l.lines) {
+      if (line.host && line.phases == std::vector<Phase>{Phase::checkpoint})
+        of_rank = max(of_rank, line.bytes);
+    }
+  }
+  CheckpointOptions const& c = p.run.job.checkpoint;
+  if (c.copies > 0) of_rank = of_rank / c.copies;
+  Node const& node = p.pool.job.cluster.node;
+  Seconds const copied = start + shared_copy_time(p.pool.profile, node,
+                                                  {Direction::device_to_host, of_rank, "checkpoint", false});
+  Seconds const written = copied + node.gpus * of_rank / c.bandwidth;
+  for (int i = 0; i < p.pool.classes(); ++i) {
+    int const rank_class = p.pool.first_class() + i;
+    p.recorder.span(rank_class, Stream::copy, Activity::copy, "state to host", start, copied);
+    p.recorder.span(rank_class, Stream::host, Activity::overhead, "state to storage", copied, written);
+  }
+  p.run.engine.delay(written - start);
+}
+
 void work(PhaseRun& p) {
   RunState& run = p.run;
   Team* const team = team_of(run, p.phase);
   switch (p.phase) {
-    case Phase::generate:
-      return run.rollout->job.rollout.kind == EngineKind::hf ? generate_static(p) : generate(p);
+    case Phase::generate: {
+      if (run.rollout->job.rollout.kind != EngineKind::hf) return generate(p);
+      Seconds const start = run.engine.now();
+      if (auto const oom = generate_static(p)) stop_out_of_memory(p, *oom, start);
+      return;
+    }
     case Phase::score:
       score_samples(p);
       if (team != nullptr) forward_pass(p, *team);
@@ -93,9 +142,9 @@ void work(PhaseRun& p) {
     case Phase::advantage:
       return;  // copies and overhead only
     case Phase::checkpoint:
-      break;
+      return save_checkpoint(p);
   }
-  throw std::logic_error(fmt::format("phase {} is not simulated", name_of(p.phase)));
+  throw std::logic_error("no such Phase");
 }
 
 void overhead(PhaseRun& p, std::string_view label, Seconds duration) {
@@ -114,27 +163,6 @@ void wait_since_last_phase(PhaseRun const& p) {
     p.recorder.span(p.pool.first_class() + c, Stream::compute, Activity::phase_wait, "waits for other pools",
                     p.pool.idle_since, now);
   }
-}
-
-// The phase goes on up to the allocation that fails.
-void stop_out_of_memory(PhaseRun const& p, OomRecord const& oom, Seconds start) {
-  EventLog& log = p.run.log;
-  if (oom.time > p.run.engine.now()) {
-    p.run.engine.delay(oom.time - p.run.engine.now());
-    for (int c = 0; c < p.pool.classes(); ++c) {
-      p.recorder.span(p.pool.first_class() + c, Stream::compute, Activity::compute, "until out of memory",
-                      start, oom.time);
-    }
-    p.recorder.window(p.pool.index, start, oom.time);
-    record_followed(p, start);
-  }
-  log.ooms.push_back(oom);
-  log.outcome = Outcome::oom;
-  log.outcome_reason = fmt::format(
-      "rank {} runs out of {}memory in {} of {}: {} needs {}, {} are free{}", oom.rank,
-      oom.kind == OomKind::host ? "host " : "", name_of(p.phase), step_name(p.batch.step), oom.allocation,
-      format(oom.requested), format(oom.free), oom.kind == OomKind::driver ? " for the engine's pool" : "");
-  p.run.stopped = true;
 }
 
 bool refit_fails(PhaseRun const& p) {
@@ -169,9 +197,9 @@ Copies copies_of(PhaseRun const& p) {
   return all;
 }
 
-bool run_now(RunState& run, Batch& batch, Phase phase) {
+bool run_now(RunState& run, Batch& batch, Phase phase, bool validates = false) {
   PoolState& pool = *run.pools[static_cast<std::size_t>(pool_of_phase(run.job, phase))];
-  PhaseRun p{run, pool, batch, phase, {run.recorder, batch.step, phase}};
+  PhaseRun p{run, pool, batch, phase, {run.recorder, batch.step, phase}, validates};
   wait_since_last_phase(p);
   Seconds const start = run.engine.now();
   Team* const team = team_of(run, phase);
@@ -189,6 +217,7 @@ bool run_now(RunState& run, Batch& batch, Phase phase) {
   overhead(p, "calls of the workers", run.job.framework.dispatch_per_phase);
   copy_to_and_from_host(p, copies.before);
   work(p);
+  if (run.stopped) return false;
   copy_to_and_from_host(p, copies.after);
   pool.idle_since = run.engine.now();
   p.recorder.window(pool.index, start, pool.idle_since);
@@ -253,6 +282,11 @@ void wait_for_background(RunState& run, int pool) {
 bool run_phase(RunState& run, Batch& batch, Phase phase) {
   wait_for_background(run, pool_of_phase(run.job, phase));
   return run_now(run, batch, phase);
+}
+
+bool run_validation_phase(RunState& run, Batch& batch, Phase phase) {
+  wait_for_background(run, pool_of_phase(run.job, phase));
+  return run_now(run, batch, phase, true);
 }
 
 bool run_phases(RunState& run, Batch& batch, std::vector<Phase> const& phases) {

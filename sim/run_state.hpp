@@ -144,6 +144,7 @@ struct PhaseRun {
   Batch& batch;
   Phase phase = Phase::generate;
   PhaseRecorder recorder;
+  bool validates = false;  // generates for validation
 };
 
 void generate(PhaseRun& p);

@@ -6,6 +6,28 @@
 namespace rollcast {
 namespace {
 
+bool due(int every, int step) { return every > 0 && (step + 1) % every == 0; }
+
+// One response to each of the validation's prompts, which are others than those of training. Before the sync
+// the engine sleeps, and is woken for it.
+bool validate(RunState& run, int step, bool sleeping) {
+  Job const& job = run.job;
+  Batch batch{.step = step};
+  for (StepSample const& s :
+       samples_of_step(job, run.options.seed, step, job.algorithm.prompts, job.validation.prompts)) {
+    if (!batch.samples.empty() && batch.samples.back().prompt == s.prompt) continue;
+    batch.samples.push_back(s);
+    batch.samples.back().id = static_cast<std::int64_t>(batch.samples.size()) - 1;
+  }
+  std::vector<Phase> const order = step_phases(job);
+  for (Phase p : {Phase::wake, Phase::generate, Phase::sleep}) {
+    bool const switches = p != Phase::generate;
+    if (switches && (!sleeping || !contains(order, p))) continue;
+    if (!run_validation_phase(run, batch, p)) return false;
+  }
+  return true;
+}
+
 // Phases of training are collected, so that those run side by side that can, until one of the engines' comes.
 bool run_step(RunState& run, Batch& batch) {
   std::vector<Phase> const order = step_phases(run.job);
@@ -18,6 +40,10 @@ bool run_step(RunState& run, Batch& batch) {
   };
   std::vector<Phase> const kept = training_phases(run.job, batch.step);
   for (Phase p : order) {
+    if (p == Phase::weight_sync && due(run.job.validation.every, batch.step) &&
+        run.job.validation.before_sync) {
+      if (!flush() || !validate(run, batch.step, true)) return false;
+    }
     bool const is_generation = contains({Phase::generate, Phase::sleep, Phase::wake}, p);
     if (!is_generation) {
       if (contains(kept, p)) training.push_back(p);
@@ -31,7 +57,10 @@ bool run_step(RunState& run, Batch& batch) {
     score_beside_generation(run, batch, start);
     hand_over_samples(run, batch);
   }
-  return flush();
+  if (!flush()) return false;
+  ValidationOptions const& v = run.job.validation;
+  if (due(v.every, batch.step) && !v.before_sync && !validate(run, batch.step, false)) return false;
+  return !due(run.job.checkpoint.every, batch.step) || run_phase(run, batch, Phase::checkpoint);
 }
 
 // Weights change with every step; what a step before has begun is older (partial rollout).

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -30,8 +31,15 @@ struct Figures {
   std::vector<std::string> unmet = {};
 };
 
+// As many as `run` takes, or up to the step that is expected to be the last.
+int steps_of(Scenario const& s) {
+  int const steps = RunOptions().steps;
+  return s.expected && s.expected->step ? std::max(steps, *s.expected->step) : steps;
+}
+
 std::string figures_text(Scenario const& s, std::vector<Profile> const& profiles) {
-  Analysis const a = analyse(simulate(s, profiles, {.memory_as_dealt = measures_step_peak(s)}));
+  Analysis const a =
+      analyse(simulate(s, profiles, {.steps = steps_of(s), .memory_as_dealt = measures_step_peak(s)}));
   std::string why;
   if (a.outcome != Outcome::completed) {
     why = std::string(name_of(a.outcome));
@@ -72,7 +80,7 @@ void add_memory(Job const& job, std::map<std::string, double>& values) {
 std::string obstacle(Scenario const& s) {
   auto const problems = check_simulated(s);
   if (!problems.empty()) return fmt::format("{}: {}", problems.front().key, problems.front().what);
-  Bytes const need = estimate_memory(s.job, RunOptions().steps);
+  Bytes const need = estimate_memory(s.job, steps_of(s));
   auto const free = free_memory();
   if (!free || need <= *free * kShareOfFreeMemory) return {};
   return fmt::format("the forecast needs about {} of memory, {} are free", format(need), format(*free));

@@ -172,13 +172,10 @@ namespace {
 
 // Where the KV pages come from.
 void describe_kv(Fields& f, EngineOptions& e) {
-  if (f.listing() || e.kind != EngineKind::hf) {
-    f.choice("kv", e.kv, {KvCache::paged, KvCache::preallocated},
-             "pages shared by all sequences; static: room for max_num_seqs sequences of the longest length, "
-             "taken at the start");
-  } else {
-    f.forbid("kv", "the cache of generate() grows with its batch");
-  }
+  f.choice(
+      "kv", e.kv, {KvCache::paged, KvCache::preallocated},
+      "pages shared by all sequences (hf: a cache that grows with its batch); static: room for max_num_seqs "
+      "sequences (hf: the batch) of the longest length, taken at the start");
   bool const takes_bytes = e.kind == EngineKind::vllm || e.kind == EngineKind::trtllm;
   if (f.listing() || (takes_bytes && e.kv == KvCache::paged)) {
     f.quantity("kv_cache_bytes", e.kv_cache_bytes, kNotNegative,
@@ -234,6 +231,8 @@ void describe(Fields& f, EngineOptions& e, Gpu const& gpu) {
            "prompts started over prompts needed; the phase ends when enough have finished");
   f.flag("partial_rollout", e.partial_rollout,
          "samples that are unfinished then go on in the next step; else they are thrown away");
+  f.integer("adapter_slots", e.adapter_slots, {0, 1e6, false},
+            "adapters that the engine holds at a time (vLLM's max_loras); 0: as many as are needed");
   f.integer("block_size", e.block_size, {1, 65536, false}, "tokens per KV page");
   f.integer("max_num_seqs", e.max_num_seqs, {1, 1e6, false}, "sequences in one step at most");
   if (f.listing()) f.rows().back().fallback = "the engine's for the card";
@@ -290,13 +289,18 @@ void describe(Fields& f, FrameworkOptions& o) {
   f.flag("wake_by_tags", o.wake_by_tags,
          "colocated: weights wake for the weight sync and KV pages after it; else both for the sync");
   f.choice(
-      "sync_gather", o.sync_gather, {SyncGather::tensor, SyncGather::whole, SyncGather::first_rank},
-      "what a rank of the trainer holds of the model at a weight sync: a tensor at a time, all of it, or "
-      "all of it on the first rank");
+      "sync_gather", o.sync_gather,
+      {SyncGather::tensor, SyncGather::shards, SyncGather::whole, SyncGather::first_rank},
+      "what a rank of the trainer holds of the model at a weight sync: a tensor at a time, a copy of its "
+      "shards beside them, all of it, or all of it on the first rank");
   f.quantity("sync_gathered", o.sync_gathered, kNotNegative,
              "bytes that it holds then; 0: the model in the engine's type");
   f.flag("gather_before_wake", o.gather_before_wake,
          "colocated: that is gathered and gone before the engine's weights wake; else it comes after them");
+  f.quantity(
+      "sync_communicator", o.sync_communicator, kNotNegative,
+      "pools apart: bytes that the communicator of a weight sync takes outside PyTorch on a rank, which is "
+      "made for each sync; 0: as measured for NCCL");
   f.quantity("refit_buffer", o.refit_buffer, kNotNegative,
              "nemo-rl: bytes of the buffer of a refit; 0: a share of the free memory");
   f.flag("refit_whole_tensors", o.refit_whole_tensors,
@@ -305,6 +309,11 @@ void describe(Fields& f, FrameworkOptions& o) {
          "colocated: PyTorch's free blocks go back to the driver before an engine wakes");
   f.integer("load_copies", o.load_copies, {0, 16, false},
             "copies of a whole trained model on the host of each rank while it is loaded");
+  f.choice("numa", o.numa, {NumaBinding::spread, NumaBinding::first},
+           "NUMA nodes of a host that the processes are bound to: evenly, or all to the first");
+  f.flag("offload_with_sync", o.offload_with_sync,
+         "optimizer states and trainer weights leave the GPU with the weight sync, and stay where there is "
+         "none");
   f.number("host_memory_share", o.host_memory_share, {0, 1, true},
            "share of a node's memory beyond which the launcher ends processes");
 }
@@ -400,6 +409,20 @@ void describe(Fields& f, Scoring& s) {
   f.flag("overlap", s.overlap, "samples are scored as they finish; else when all have");
   f.integer("padded_tokens", s.padded_tokens, kTokens,
             "critic and reward model see sequences padded to this; 0: as the trainer pads");
+}
+
+void describe(Fields& f, ValidationOptions& v) {
+  f.integer("every", v.every, {0, 1e6, false}, "steps from one to the next; 0: none");
+  f.integer("prompts", v.prompts, {1, 1e6, false}, "prompts, one response each");
+  f.flag("before_sync", v.before_sync,
+         "right after the update, before the weights travel; else at the end of the step");
+}
+
+void describe(Fields& f, CheckpointOptions& c) {
+  f.integer("every", c.every, {0, 1e6, false}, "steps from one to the next; 0: none");
+  f.flag("optimizer", c.optimizer, "optimizer states and master weights are saved too");
+  f.number("copies", c.copies, {0, 100, false}, "copies of what a rank saves in host memory meanwhile");
+  f.quantity("bandwidth", c.bandwidth, kPositive, "to storage, of a node");
 }
 
 }  // namespace rollcast

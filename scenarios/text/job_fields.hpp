@@ -12,6 +12,8 @@ void describe(Fields& f, TrainerOptions& t);
 void describe(Fields& f, EngineOptions& e, Gpu const& gpu);
 void describe(Fields& f, FrameworkOptions& o);
 void describe(Fields& f, Scoring& s);
+void describe(Fields& f, ValidationOptions& v);
+void describe(Fields& f, CheckpointOptions& c);
 
 // `schedule: synchronous`, or `schedule: {async: {...}}`.
 void read_schedule(Fields& f, Schedule& s);

@@ -85,6 +85,9 @@ std::optional<SimpleLength> read_empirical(Fields& f, std::string const& folder)
                result = std::move(e);
              }
            });
+  bool in_order = false;
+  f.flag("in_order", in_order, "of empirical: item i of a step takes the i-th length, and none is drawn");
+  if (result) std::get<EmpiricalLength>(*result).in_order = in_order;
   return result;
 }
 

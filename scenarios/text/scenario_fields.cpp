@@ -244,6 +244,14 @@ bool read_scenario_fields(Fields& f, Scenario& s, ScenarioPlace const& place) {
     read_pool(g, "pool", job, job.role_pools.actor, "the actor's pool; default: the first");
   });
   read_rollout(f, job);
+  if (f.listing() || generates(job.algorithm.kind)) {
+    f.group("validation", "generation for prompts that nothing is trained on",
+            [&](Fields& g) { describe(g, job.validation); });
+  } else {
+    f.forbid("validation", fmt::format("{} generates nothing", name_of(job.algorithm.kind)));
+  }
+  f.group("checkpoint", "when the actor's state is saved, and how fast",
+          [&](Fields& g) { describe(g, job.checkpoint); });
   read_placement(f, job);
   read_measured(f, s.measured);
   read_expected(f, s.expected);
@@ -252,7 +260,6 @@ bool read_scenario_fields(Fields& f, Scenario& s, ScenarioPlace const& place) {
   f.later("network", "subnets and guaranteed shares");
   f.later("watchdog", "timeouts of collectives");
   f.later("launcher", "what happens when a process dies");
-  f.later("checkpoint", "when and where to save");
   return model && cluster && pools;
 }
 

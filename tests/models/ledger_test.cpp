@@ -372,9 +372,13 @@ TEST(Ledger, GenerateConcatenatesItsCache) {
   job.rollout.kind = EngineKind::hf;
   job.rollout.feed = 4;
   double const cache = 4 * 2'048 * 131'072.0;
-  EXPECT_DOUBLE_EQ(sum(memory_ledger(job).front(), MemoryCategory::kv_pages).value, cache * (1 + 1 / 64.0));
+  double const copies = cache / 32 * 4;  // of a layer's, 8 KV heads to 32 query heads
+  EXPECT_DOUBLE_EQ(sum(memory_ledger(job).front(), MemoryCategory::kv_pages).value,
+                   cache * (1 + 1 / 64.0) + copies);
   job.rollout.version = "4.38.0";
-  EXPECT_DOUBLE_EQ(sum(memory_ledger(job).front(), MemoryCategory::kv_pages).value, cache * 2);
+  EXPECT_DOUBLE_EQ(sum(memory_ledger(job).front(), MemoryCategory::kv_pages).value, cache * 2 + copies);
+  job.rollout.kv = KvCache::preallocated;
+  EXPECT_DOUBLE_EQ(sum(memory_ledger(job).front(), MemoryCategory::kv_pages).value, cache + copies);
 }
 
 // ZeRO-Offload: master weights and states (12 B x 8,030,261,248 / 8) are on the host throughout.

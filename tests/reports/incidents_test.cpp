@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 std::vector<std::string> incidents() {
   std::vector<std::string> names;
   for (auto const& entry : fs::directory_iterator(ROLLCAST_SOURCE_DIR "/scenarios/incidents"))
-    names.push_back(entry.path().stem().string());
+    if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
   std::sort(names.begin(), names.end());
   return names;
 }

@@ -224,7 +224,7 @@ TEST(Scenario, KeysThatMakeNoSenseForTheAlgorithmAreProblems) {
 }
 
 TEST(Scenario, KnownButNotSimulatedIsSaid) {
-  for (std::string const key : {"faults", "weight_sync", "network", "watchdog", "launcher", "checkpoint"}) {
+  for (std::string const key : {"faults", "weight_sync", "network", "watchdog", "launcher"}) {
     EXPECT_EQ(problem_of(read_example({key + "=[]"}), key).what.rfind("not simulated yet", 0), 0U) << key;
   }
   ScenarioResult const kept = read_example({"score.environment={turns: 2, keep_kv: true}"});
@@ -244,7 +244,7 @@ TEST(Scenario, EveryProblemOfARunIsAnInputProblemWithItsPlace) {
   std::string const order = "framework.order=[generate, update_actor, checkpoint]";
   EXPECT_EQ(problems({order}), "--set " + order +
                                    ": framework.order: checkpoint is not simulated yet; take it out of the "
-                                   "order\n");
+                                   "order, and write checkpoint: {every: 1}\n");
   EXPECT_EQ(problems({"framework={}"}), "");
   // 8 x 125,000 GPUs in replicas of 2.
   std::vector<std::string> const many = {"cluster.nodes=125000", "algorithm.prompts=15625",

@@ -29,6 +29,16 @@ TEST(Simulated, GradientsAndOptimizerInHostMemoryAre) {
   EXPECT_TRUE(refusals({"train.offload.gradients=true", "train.offload.optimizer=true"}).empty());
 }
 
+TEST(Simulated, ValidationAndCheckpointsBesideTrainingAreNot) {
+  EXPECT_TRUE(refusals({"validation.every=2", "checkpoint.every=2"}).empty());
+  auto const problems = refusals({"validation.every=2", "checkpoint.every=2", "schedule=one_step_off",
+                                  "pools={train: {nodes: 1}, rollout: {nodes: 1}}", "train.pool=train",
+                                  "rollout.pool=rollout", "train.parallel={tp: 1}"});
+  ASSERT_EQ(problems.size(), 2U);
+  EXPECT_EQ(problems[0].key, "validation.every");
+  EXPECT_EQ(problems[1].key, "checkpoint.every");
+}
+
 TEST(Simulated, OrdersWithoutAStepAreNot) {
   for (auto const& [order, what] :
        {std::pair("[generate, update_actor, checkpoint]", "checkpoint is not simulated yet"),
