@@ -93,16 +93,29 @@ bool RankMemory::set_others(Bytes process, Bytes engine) {
   return allocator_.set_device_use(use);
 }
 
+int RankMemory::name_index(std::string const& name) {
+  auto const found = std::find(names_.begin(), names_.end(), name);
+  auto const index = static_cast<int>(found - names_.begin());
+  if (found == names_.end()) names_.push_back(name);
+  return index;
+}
+
+Allocation RankMemory::allocate(int name, std::int64_t bytes, std::int64_t stream) {
+  allocator_.set_context(static_cast<std::int64_t>(now_.value * 1e6), name);
+  return allocator_.allocate(bytes, stream);
+}
+
 std::optional<MemoryFailure> RankMemory::take(LedgerLine const& line) {
   Key const key{line.role, line.category, line.name};
   if (held_.contains(key)) return std::nullopt;
   Held& held = held_[key];
   held.bytes = line.bytes;
+  int const name = name_index(text_of(line));
   std::int64_t left = whole(line.bytes);
   std::int64_t const each = std::max<std::int64_t>(1, left / pieces_);
   while (left > 0) {
     std::int64_t const bytes = left < 2 * each ? left : each;
-    Allocation const a = allocator_.allocate(bytes);
+    Allocation const a = allocate(name, bytes);
     if (a.out_of_memory) return failure(a, text_of(line));
     held.blocks.push_back(a.block);
     left -= bytes;
@@ -122,6 +135,8 @@ std::optional<MemoryFailure> RankMemory::hold(RankLedger const& l, Phase phase, 
 
 std::optional<MemoryFailure> RankMemory::run(PhaseProgram const& program, RankLedger const& l, Phase phase,
                                              Role role) {
+  std::vector<int> names;
+  for (std::string const& name : program.names) names.push_back(name_index(name));
   std::vector<int> blocks(static_cast<std::size_t>(program.blocks), kNoBlock);
   double const all = std::max(program.work, 1e-9);
   MemoryMark mark;
@@ -145,7 +160,7 @@ std::optional<MemoryFailure> RankMemory::run(PhaseProgram const& program, RankLe
     auto const index = static_cast<std::size_t>(e.block);
     switch (e.kind) {
       case ProgramEvent::Kind::allocate: {
-        Allocation const a = allocator_.allocate(e.bytes, e.stream);
+        Allocation const a = allocate(names[static_cast<std::size_t>(e.name)], e.bytes, e.stream);
         if (a.out_of_memory) return fail(failure(a, program.names[static_cast<std::size_t>(e.name)]), e);
         blocks[index] = a.block;
         note();

@@ -17,6 +17,7 @@
 
 #include "models/allocator.hpp"
 #include "models/ledger.hpp"
+#include "models/memory_snapshot.hpp"
 #include "models/outcome.hpp"
 #include "models/phase_program.hpp"
 
@@ -45,6 +46,11 @@ class RankMemory {
  public:
   RankMemory(Bytes capacity, AllocatorConfig const& config, int pieces);
 
+  // From now on what the allocator does is kept, by name and time, for snapshot().
+  void record_history() { allocator_.record_history(); }
+  void set_time(Seconds now) { now_ = now; }
+  MemorySnapshot snapshot(int device) const { return snapshot_of(allocator_, names_, device); }
+
   // From one phase to the next, in the order in which they are called. `updated`: roles whose first update is
   // done; `static_engine`: the rollout's lines are the trainer's own (generate() of Transformers).
   void leave(RankLedger const& l, Phase phase, bool static_engine);
@@ -69,6 +75,8 @@ class RankMemory {
     std::vector<int> blocks;
   };
 
+  int name_index(std::string const& name);
+  Allocation allocate(int name, std::int64_t bytes, std::int64_t stream = 0);
   std::optional<MemoryFailure> take(LedgerLine const& line);
   bool set_others(Bytes process, Bytes engine);
   MemoryFailure failure(Allocation const& a, std::string allocation) const;
@@ -77,6 +85,8 @@ class RankMemory {
   CachingAllocator allocator_;
   int pieces_;
   Bytes engine_;
+  Seconds now_;
+  std::vector<std::string> names_;
   std::map<Key, Held> held_;
   std::vector<MemoryMark> marks_;
 };

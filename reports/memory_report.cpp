@@ -16,6 +16,8 @@ namespace {
 
 using Category = MemoryCategory;
 
+constexpr double kLittle = 0.05;  // of the capacity
+
 struct Column {
   Category category;
   char const* heading;
@@ -222,9 +224,12 @@ MemoryVerdict memory_verdict(MemoryForecast const& f) {
                 at_load ? std::string("while models are loaded") : fmt::format("in {}", name_of(host.phase)),
                 format(most - pool.host_limit), format(pool.host_limit))};
   }
-  return {true, fmt::format("Fits: {} peaks at {} in {}, {} below the {} that a process sees.", who,
-                            format(top.bytes), name_of(top.phase), format(l.capacity - top.bytes),
-                            format(l.capacity))};
+  std::string sentence =
+      fmt::format("Fits: {} peaks at {} in {}, {} below the {} that a process sees.", who, format(top.bytes),
+                  name_of(top.phase), format(l.capacity - top.bytes), format(l.capacity));
+  if (l.capacity - top.bytes < kLittle * l.capacity)
+    sentence += " With so little left PyTorch's allocator may decide: rollcast run follows it.";
+  return {true, sentence};
 }
 
 Bytes least_headroom(MemoryForecast const& f) { return fullest(f).room(); }

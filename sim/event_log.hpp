@@ -8,6 +8,7 @@
 
 #include "models/job.hpp"
 #include "models/ledger.hpp"
+#include "models/memory_snapshot.hpp"
 #include "models/out_of_memory.hpp"
 #include "models/outcome.hpp"
 #include "models/profile.hpp"
@@ -164,6 +165,7 @@ struct EventLog {
   std::vector<int> ledger_of_class;  // rank class -> index into ledgers
   std::vector<OomRecord> ooms;
   std::vector<FailureRecord> failures;
+  std::optional<MemorySnapshot> snapshot;                // not part of a saved log
   std::vector<std::pair<std::string, double>> measured;  // of the scenario, to print beside the forecast
   std::string measured_source;
 };

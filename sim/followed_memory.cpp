@@ -170,20 +170,21 @@ OomRecord record_of(PhaseRun const& p, Team* team, Work const& work, FollowedRan
 
 }  // namespace
 
-void follow_memory(PoolState& pool) {
+void follow_memory(PoolState& pool, RunOptions const& options) {
   bool const always = pool.job.train.fresh_streams > 0;
   bool const near = std::any_of(pool.ledgers.begin(), pool.ledgers.end(), [](RankLedger const& l) {
     return peak(l).bytes >= kNearCapacity * l.capacity;
   });
-  if (!near && !always) return;
+  if (!near && !always && !options.record_allocations) return;
   TrainerOptions const& t = pool.job.train;
   bool const flat = t.kind == TrainerKind::megatron || t.kind == TrainerKind::deepspeed;
   int const stages = holds_models(pool.job) ? t.parallel.pp : 1;
   for (int stage = 0; stage < stages; ++stage) {
     RankLedger const& l = ledger_of_stage(pool, stage);
     if (stage > 0 && &l == &ledger_of_stage(pool, stage - 1)) continue;
-    pool.followed.push_back(
-        {stage, RankMemory(l.capacity, t.allocator, flat ? 1 : kMatricesOfALayer * pool.job.model.layers)});
+    int const pieces = flat ? 1 : kMatricesOfALayer * pool.job.model.layers;
+    pool.followed.push_back({stage, RankMemory(l.capacity, t.allocator, pieces)});
+    if (options.record_allocations) pool.followed.back().memory.record_history();
   }
 }
 
@@ -196,8 +197,13 @@ std::optional<OomRecord> follow_phase(PhaseRun const& p, Team* team) {
     if (!p.run.options.memory_as_dealt) allow_largest(here->job, p.phase, work);
   }
   for (FollowedRank& followed : p.pool.followed) {
+    followed.memory.set_time(p.run.engine.now());
     Step const step = take_through(p, here, work, followed);
-    if (step.failure) return record_of(p, here, work, followed, step);
+    if (!step.failure) continue;
+    OomRecord const oom = record_of(p, here, work, followed, step);
+    if (p.run.options.record_allocations)
+      p.run.log.snapshot = followed.memory.snapshot(oom.rank % p.pool.job.cluster.node.gpus);
+    return oom;
   }
   return std::nullopt;
 }
@@ -224,6 +230,15 @@ void record_followed(PhaseRun const& p, Seconds start) {
       }
       break;  // one class stands for the stage
     }
+  }
+}
+
+void keep_snapshot(RunState& run) {
+  if (!run.options.record_allocations || run.log.snapshot) return;
+  for (auto const& pool : run.pools) {
+    if (pool->followed.empty() || !holds_models(pool->job)) continue;
+    run.log.snapshot = pool->followed.front().memory.snapshot(0);
+    return;
   }
 }
 

@@ -2,8 +2,8 @@
 // micro-batch of each phase. Phase after phase it lets go and takes what its ledger says, and runs the
 // program of what it computes, so that what an earlier phase left in the cache is there in the next.
 //
-// Only where the ledger's peak is at least 60 % of the card's memory, or streams are made anew: elsewhere
-// nothing can run out of memory.
+// Only where the ledger's peak is at least 60 % of the card's memory, streams are made anew, or what the
+// allocator does is asked for: elsewhere nothing can run out of memory.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,11 @@
 
 namespace rollcast {
 
-void follow_memory(PoolState& pool);
+void follow_memory(PoolState& pool, RunOptions const& options);
+
+// Of the first rank that is followed, into EventLog::snapshot, where the run has left none there; only with
+// RunOptions::record_allocations.
+void keep_snapshot(RunState& run);
 
 // Takes the pool's ranks through the phase under way, computed by `team` (none: nothing is computed). At an
 // allocation that fails: when and which; the time is that of the allocation, at or after now.

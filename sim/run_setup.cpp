@@ -44,7 +44,7 @@ void add_pool(RunState& run, int index, Profile const& profile) {
                                                             .prices = std::move(prices),
                                                             .placement = std::move(placement)}));
   take_ledgers(run, *run.pools.back());
-  follow_memory(*run.pools.back());
+  follow_memory(*run.pools.back(), run.options);
 }
 
 std::vector<Stage> stages_of(Job const& job, Role role) {

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "models/engine_start.hpp"
+#include "sim/followed_memory.hpp"
 #include "sim/memory.hpp"
 #include "sim/phases.hpp"
 #include "sim/run_setup.hpp"
@@ -73,6 +74,7 @@ EventLog simulate(Scenario const& scenario, std::span<Profile const* const> of_p
   RunResult const result = engine.run();
   if (!result.leftovers.empty() && !run.stopped)
     throw std::logic_error("simulation ended with work left over: " + result.leftovers.front());
+  keep_snapshot(run);
   if (std::string note = unmeasured_collectives(run); !note.empty()) log.notes.push_back(std::move(note));
   return log;
 }

@@ -76,6 +76,18 @@ void add_memory(Job const& job, std::map<std::string, double>& values) {
   }
 }
 
+// Of the fullest node: the ledger's lines and the processes of its ranks.
+Bytes peak_of_hosts(Job const& job) {
+  Bytes most;
+  for (std::size_t i = 0; i < pools_of(job).size(); ++i) {
+    Job const mine = on_pool(job, static_cast<int>(i));
+    bool const both = holds_models(mine) && has_rollout(job.algorithm) && runs_here(mine, Role::rollout);
+    Bytes const processes = (both ? 2 : 1) * mine.cluster.node.gpus * process_memory().host_process.value;
+    most = max(most, host_peak(memory_ledger(mine), mine.cluster).bytes + processes);
+  }
+  return most;
+}
+
 // Why there cannot be a run; empty: there can.
 std::string obstacle(Scenario const& s) {
   auto const problems = check_simulated(s);
@@ -107,6 +119,7 @@ ValidationCase forecast_case(Scenario const& s) {
   for (auto const& [name, measured] : s.measured->values) {
     if (name == "max_context_tokens")
       forecast.values[name] = static_cast<double>(longest_fitting_sequence(s.job));
+    if (name == "peak_host_memory_gib") forecast.values[name] = peak_of_hosts(s.job) / GiB(1);
   }
   c.unmet = forecast.unmet;
   if (!c.expected.empty() && !can_run) c.unmet = {forecast.why};

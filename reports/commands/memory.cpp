@@ -1,3 +1,6 @@
+#include <fmt/format.h>
+
+#include <fstream>
 #include <memory>
 #include <string>
 
@@ -8,7 +11,9 @@
 #include "reports/commands/outputs.hpp"
 #include "reports/commands/scenario_input.hpp"
 #include "reports/memory_report.hpp"
+#include "reports/memory_snapshot.hpp"
 #include "reports/output_file.hpp"
+#include "reports/snapshot_report.hpp"
 
 namespace rollcast {
 namespace {
@@ -18,7 +23,19 @@ constexpr std::size_t kShownChanges = 3;
 struct Arguments {
   ScenarioArguments scenario;
   std::string json;
+  std::string replay;
+  std::string allocator;
+  std::string visible_memory;
+  std::optional<int> device;
 };
+
+// The first GPU of which the snapshot tells anything.
+int first_device(MemorySnapshot const& s) {
+  for (std::size_t d = 0; d < s.device_traces.size(); ++d) {
+    if (!s.device_traces[d].empty()) return static_cast<int>(d);
+  }
+  return s.segments.empty() ? 0 : s.segments.front().device;
+}
 
 int write(std::string const& path, std::string const& content) {
   std::string const error = write_file(path, content);
@@ -27,7 +44,33 @@ int write(std::string const& path, std::string const& content) {
   return 2;
 }
 
+int refuse(std::string const& sentence) {
+  print_error(sentence);
+  return 2;
+}
+
+// What a snapshot says, and its program again with other options.
+int replay(Arguments const& a) {
+  std::ifstream in(a.replay, std::ios::binary);
+  if (!in) return refuse(fmt::format("'{}' cannot be read", shown(a.replay)));
+  SnapshotResult const read = read_memory_snapshot(in, a.replay);
+  if (!read.snapshot) return refuse(read.error);
+  ReplayOptions options;
+  options.device = a.device.value_or(first_device(*read.snapshot));
+  options.config = read.snapshot->config;
+  if (!a.allocator.empty()) {
+    AllocatorConfigResult const parsed = parse_allocator_config(a.allocator);
+    if (!parsed.config) return refuse("--allocator: " + parsed.error);
+    options.config = *parsed.config;
+  }
+  if (!a.visible_memory.empty())
+    options.total = static_cast<std::int64_t>(parse_quantity<Bytes>(a.visible_memory).value->value);
+  return write("-", snapshot_text(*read.snapshot, a.replay, options));
+}
+
 int memory(Arguments const& arguments) {
+  if (!arguments.replay.empty()) return replay(arguments);
+  if (arguments.scenario.file.empty()) return refuse("name a scenario, or --replay a snapshot");
   OutputOptions outputs;
   outputs.json = arguments.json;
   if (std::string const conflict = output_conflict(outputs, inputs_of(arguments.scenario));
@@ -57,7 +100,30 @@ void add_memory_command(CLI::App& app, int& exit_code) {
   command->add_option("--json", arguments->json, "Write the ledger as JSON (- in place of the text)")
       ->check(output_path())
       ->type_name("FILE");
-  command->footer("Example:\n  rollcast memory grpo.yaml --set train.recompute=none");
+  command->get_option("FILE")->required(false);
+  auto* const snapshot =
+      command
+          ->add_option(
+              "--replay", arguments->replay,
+              "In place of a scenario: a snapshot of torch.cuda.memory as JSON; what it holds, and the same "
+              "allocations with the options below")
+          ->type_name("FILE");
+  command
+      ->add_option("--allocator", arguments->allocator,
+                   "PYTORCH_CUDA_ALLOC_CONF of the replay; default: the snapshot's")
+      ->needs(snapshot)
+      ->type_name("TEXT");
+  command->add_option("--visible-memory", arguments->visible_memory, "Memory of the card of the replay")
+      ->needs(snapshot)
+      ->check(memory_size())
+      ->type_name("SIZE");
+  command->add_option("--device", arguments->device, "GPU of the snapshot; default: the first in it")
+      ->needs(snapshot)
+      ->check(whole_number(0, 63))
+      ->type_name("N");
+  command->footer(
+      "Example:\n  rollcast memory grpo.yaml --set train.recompute=none\n"
+      "  rollcast memory --replay snapshot.json --allocator expandable_segments:True");
   command->callback([arguments, &exit_code] { exit_code = memory(*arguments); });
 }
 

@@ -149,19 +149,25 @@ std::vector<Trial> trials_of(ScenarioArguments const& arguments, Job const& job,
   return out;
 }
 
+constexpr std::string_view kOutOfMemory = "oom";
+
+// Two steps: the optimizer's states are made in the first.
 std::string gpu_hours_text(Scenario const& s) {
   Analysis const a =
-      analyse(simulate(s, profiles_for(s.job), {.steps = 1, .memory_as_dealt = measures_step_peak(s)}));
+      analyse(simulate(s, profiles_for(s.job), {.steps = 2, .memory_as_dealt = measures_step_peak(s)}));
+  if (a.outcome == Outcome::oom) return std::string(kOutOfMemory);
   return a.outcome == Outcome::completed ? fmt::format("{:.17g}", a.gpu_hours_per_step) : "";
 }
 
-std::optional<double> gpu_hours(Scenario const& s) {
-  if (!check_simulated(s).empty()) return std::nullopt;
-  ApartResult const r = run_apart([&] { return gpu_hours_text(s); });
+// false: it does not fit after all, as the run follows PyTorch's allocator.
+bool price(Trial& t) {
+  if (!check_simulated(t.scenario).empty()) return true;
+  ApartResult const r = run_apart([&] { return gpu_hours_text(t.scenario); });
+  if (r.text == kOutOfMemory) return false;
   double hours = 0;
   auto const [end, error] = std::from_chars(r.text.data(), r.text.data() + r.text.size(), hours);
-  if (!r.error.empty() || error != std::errc()) return std::nullopt;
-  return hours;
+  if (r.error.empty() && error == std::errc()) t.change.gpu_hours = hours;
+  return true;
 }
 
 bool is_cheaper(Trial const& a, Trial const& b) {
@@ -184,7 +190,7 @@ std::vector<MemoryChange> cheapest_changes(ScenarioArguments const& arguments, J
                                            std::size_t most) {
   std::vector<Trial> trials = trials_of(arguments, job, most);
   if (trials.size() > kMostRuns) trials.erase(trials.begin() + kMostRuns, trials.end());
-  for (Trial& t : trials) t.change.gpu_hours = gpu_hours(t.scenario);
+  std::erase_if(trials, [](Trial& t) { return !price(t); });
   std::stable_sort(trials.begin(), trials.end(), is_cheaper);
   std::vector<MemoryChange> out;
   for (Trial& t : trials) {

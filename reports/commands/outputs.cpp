@@ -47,7 +47,7 @@ std::string check_fail_on(std::string const& name) {
 
 std::vector<std::string> paths_of(OutputOptions const& o) {
   std::vector<std::string> out;
-  for (std::string const* path : {&o.json, &o.csv, &o.trace, &o.log}) {
+  for (std::string const* path : {&o.json, &o.csv, &o.trace, &o.log, &o.snapshot}) {
     if (!path->empty()) out.push_back(*path);
   }
   return out;

@@ -14,6 +14,7 @@ struct OutputOptions {
   std::string csv;
   std::string trace;
   std::string log;
+  std::string snapshot;              // of `run` alone
   std::vector<std::string> fail_on;  // "oom", "stall"
   bool quiet = false;
 };

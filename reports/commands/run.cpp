@@ -14,6 +14,7 @@
 #include "reports/commands/outputs.hpp"
 #include "reports/commands/profile_input.hpp"
 #include "reports/commands/scenario_input.hpp"
+#include "reports/memory_snapshot.hpp"
 #include "reports/output_file.hpp"
 #include "reports/step_peak.hpp"
 #include "scenarios/explain.hpp"
@@ -102,7 +103,15 @@ int run(Arguments const& arguments) {
   }
   RunOptions options = arguments.run;
   options.memory_as_dealt = measures_step_peak(*scenario);
-  return write_outputs(simulate(*scenario, *profiles, options), arguments.outputs);
+  options.record_allocations = !arguments.outputs.snapshot.empty();
+  EventLog const log = simulate(*scenario, *profiles, options);
+  if (log.snapshot) {
+    bool const pickle = arguments.outputs.snapshot.ends_with(".pickle");
+    std::string const text = pickle ? snapshot_pickle(*log.snapshot) : snapshot_json(*log.snapshot);
+    if (std::string const error = write_file(arguments.outputs.snapshot, text); !error.empty())
+      return refuse(error);
+  }
+  return write_outputs(log, arguments.outputs);
 }
 
 }  // namespace
@@ -124,6 +133,13 @@ void add_run_command(CLI::App& app, int& exit_code) {
                    "Prices of your own (rollcast calibrate fit); default: the built-in ones of the GPU")
       ->type_name("FILE");
   add_output_options(*command, arguments->outputs);
+  command
+      ->add_option(
+          "--snapshot", arguments->outputs.snapshot,
+          "Write what PyTorch's allocator of the fullest trainer rank did, for pytorch.org/memory_viz "
+          "(a name that ends in .pickle), or as JSON")
+      ->check(output_path())
+      ->type_name("FILE");
   command->add_flag("--explain", arguments->explain, "Print every value and where it came from first");
   command
       ->add_option("--max-memory", arguments->max_memory,
