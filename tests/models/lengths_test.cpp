@@ -170,5 +170,13 @@ TEST(Lengths, EmptyShapesAreBrokenInvariants) {
   EXPECT_THROW(mean({MixtureLength{{1, 2}, {FixedLength{1}}}}, 0), std::logic_error);
 }
 
+TEST(Lengths, InOrderEachItemTakesItsOwn) {
+  Lengths const l{EmpiricalLength{{10, 20, 90}, true}, 0.0, 50};
+  for (std::uint64_t i = 0; i < 7; ++i) {
+    int const expected[] = {10, 20, 50};  // 90 is cut
+    EXPECT_EQ(sample(l, {3, Purpose::response_length, 2, i}, 2), expected[i % 3]);
+  }
+}
+
 }  // namespace
 }  // namespace rollcast

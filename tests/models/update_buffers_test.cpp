@@ -100,5 +100,18 @@ TEST(UpdateBuffers, GptqKeepsWhatItDequantizes) {
   EXPECT_DOUBLE_EQ(in_passes(job, "dequantized weight"), 2 * 4096.0 * 14336);
 }
 
+// Embedding and head of Llama-3.1-70B apart (torchtune's custom_sharded_layers): 1,050,673,152 parameters
+// each are gathered in place of two layers of 855,654,400, not with them.
+TEST(UpdateBuffers, EmbeddingAndHeadMayBeModulesOfTheirOwn) {
+  Job job = test::plain_job(test::model("llama-3.1-70b"), AlgorithmKind::sft, 8);
+  job.train.kind = TrainerKind::fsdp2;
+  job.train.zero_stage = 3;
+  job.train.shard_embedding = true;
+  auto const buffers = pass_buffers(job, {Role::actor, true, false}, 0);
+  ASSERT_EQ(buffers.size(), 2U);
+  EXPECT_DOUBLE_EQ(buffers[0].bytes.value, 2 * 855'654'400.0 * 2);
+  EXPECT_DOUBLE_EQ(buffers[1].bytes.value, 1'050'673'152.0 * (2 + 2));
+}
+
 }  // namespace
 }  // namespace rollcast

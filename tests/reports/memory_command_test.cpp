@@ -104,5 +104,33 @@ TEST(MemoryCommand, UnwritablePath) {
   EXPECT_EQ(r.out, "");
 }
 
+// A run's own allocations, written and read back: with another card they do not fit, with another option the
+// peak of what is reserved is lower.
+TEST(MemoryCommand, ReplaysASnapshot) {
+  std::string const file = testing::TempDir() + "/rollcast_replay.json";
+  std::string const incident = ROLLCAST_SOURCE_DIR "/scenarios/incidents/D1-fragmentation.yaml";
+  run_command(&add_run_command, {"run", incident, "--steps", "2", "--snapshot", file});
+  CommandRun const plain = run({"memory", "--replay", file});
+  EXPECT_EQ(plain.exit_code, 0) << plain.err;
+  EXPECT_THAT(plain.out, HasSubstr("All of it fits."));
+  EXPECT_THAT(plain.out, HasSubstr("actor optimizer_states: model"));
+  CommandRun const small = run({"memory", "--replay", file, "--visible-memory", "120 GiB"});
+  EXPECT_THAT(small.out, HasSubstr("Out of memory at event "));
+  EXPECT_THAT(small.out, HasSubstr("CUDA out of memory. Tried to allocate "));
+  CommandRun const other = run({"memory", "--replay", file, "--allocator", "expandable_segments:True"});
+  EXPECT_THAT(other.out, HasSubstr("expandable_segments:True: peak "));
+  EXPECT_NE(other.out, plain.out);
+}
+
+TEST(MemoryCommand, ASnapshotThatIsNoneIsSaid) {
+  CommandRun const none = run({"memory", "--replay", "no-such-file.json"});
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_THAT(none.err, HasSubstr("no-such-file.json"));
+  CommandRun const wrong = run({"memory", "--replay", example});
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("not JSON"));
+  EXPECT_EQ(run({"memory"}).exit_code, 2);
+}
+
 }  // namespace
 }  // namespace rollcast

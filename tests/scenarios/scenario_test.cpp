@@ -373,5 +373,15 @@ TEST(Scenario, ExplainListsEveryValueOnce) {
   EXPECT_EQ(text, explain(*read_example().scenario));
 }
 
+TEST(Scenario, OptionsOfTheAllocatorAreThoseOfPyTorch) {
+  ScenarioResult const r =
+      read_example({"train.allocator='expandable_segments:True,garbage_collection_threshold:0.8'"});
+  ASSERT_TRUE(r.scenario) << format(r.problems);
+  EXPECT_TRUE(r.scenario->job.train.allocator.expandable_segments);
+  EXPECT_DOUBLE_EQ(r.scenario->job.train.allocator.garbage_collection_threshold, 0.8);
+  EXPECT_NE(problem_of(read_example({"train.allocator=expandable:1"}), "train.allocator").what, "");
+  EXPECT_NE(problem_of(read_example({"train.allocator=[1]"}), "train.allocator").what, "");
+}
+
 }  // namespace
 }  // namespace rollcast
