@@ -51,6 +51,9 @@ struct LedgerPeak {
   Bytes host_bytes;       // largest over the phases, per rank
   Bytes trainer_tensors;  // largest over the phases: without engine, CUDA contexts and communicators
   std::vector<MemoryShare> shares;  // of the peak phase, GPU, largest first
+  // The most that PyTorch's allocator had in use, and held of the driver; 0: it was not followed.
+  Bytes torch_allocated;
+  Bytes torch_reserved;
 };
 
 // Utilization of a pool from the first step's start to the last step's end (over all spans if no step was

@@ -74,12 +74,18 @@ Json memory_json(Analysis const& a, std::size_t pool) {
   Json out = {{"peak_bytes", nullptr},
               {"peak_phase", nullptr},
               {"capacity_bytes", whole(p.capacity)},
+              {"torch_allocated_bytes", nullptr},
+              {"torch_reserved_bytes", nullptr},
               {"host_peak_bytes", nullptr},
               {"ledger", Json::object()}};
   if (!p.peak) return out;
   LedgerPeak const& peak = a.ledgers[*p.peak];
   out["peak_bytes"] = whole(peak.bytes);
   out["peak_phase"] = name_of(peak.phase);
+  if (peak.torch_reserved.value > 0) {
+    out["torch_allocated_bytes"] = whole(peak.torch_allocated);
+    out["torch_reserved_bytes"] = whole(peak.torch_reserved);
+  }
   Bytes host;
   for (LedgerPeak const& l : a.ledgers) {
     if (l.pool == static_cast<int>(pool)) host = max(host, l.host_bytes);

@@ -52,6 +52,11 @@ constexpr Key kRunKeys[] = {
      "largest GPU memory of one rank, of the rank class with the highest peak; null without a ledger"},
     {"memory.<pool>.peak_phase", "text or null", "the phase of that peak"},
     {"memory.<pool>.capacity_bytes", "integer", "memory of one GPU as a process sees it"},
+    {"memory.<pool>.torch_allocated_bytes", "integer or null",
+     "the most that PyTorch's allocator had in use on it; null: it was not followed, since the ledger's peak "
+     "is far "
+     "below the card"},
+    {"memory.<pool>.torch_reserved_bytes", "integer or null", "the most that it held of the driver"},
     {"memory.<pool>.host_peak_bytes", "integer or null", "largest host memory of one rank"},
     {"memory.<pool>.ledger.<role.category>", "integer",
      "bytes at the peak, largest first: actor.weights, rollout.kv_pages, ..."},

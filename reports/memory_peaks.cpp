@@ -82,6 +82,19 @@ std::vector<LedgerPeak> memory_peaks(EventLog const& log) {
     }
     out[entry].ranks += static_cast<int>(info.ranks.size());
   }
+  for (Counter const& c : log.counters) {
+    auto const rank_class = static_cast<std::size_t>(c.rank_class);
+    if (rank_class >= log.ledger_of_class.size()) continue;
+    for (std::size_t entry = 0; entry < out.size(); ++entry) {
+      if (ledger_of_entry[entry] != log.ledger_of_class[rank_class] ||
+          out[entry].pool != log.rank_classes[rank_class].pool)
+        continue;
+      if (c.kind == CounterKind::torch_allocated)
+        out[entry].torch_allocated = max(out[entry].torch_allocated, Bytes(c.value));
+      if (c.kind == CounterKind::torch_reserved)
+        out[entry].torch_reserved = max(out[entry].torch_reserved, Bytes(c.value));
+    }
+  }
   return out;
 }
 

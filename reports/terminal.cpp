@@ -89,10 +89,10 @@ std::string step_sentence(Analysis const& a) {
 
 std::string oom_sentence(Analysis const& a) {
   OomRecord const& o = a.ooms.front();
-  return fmt::format("Out of memory ({}): rank {} of {} in {} of {} at {}: {} needs {}, {} is free.",
-                     name_of(o.kind), o.rank, a.pools[static_cast<std::size_t>(o.pool)].name,
-                     name_of(o.phase), step_name(o.step), format(o.time), o.allocation, format(o.requested),
-                     format(o.free));
+  std::string const where = o.micro_batch ? fmt::format(", micro-batch {}", *o.micro_batch + 1) : "";
+  return fmt::format("Out of memory ({}): rank {} of {} in {} of {}{} at {}: {}.", name_of(o.kind), o.rank,
+                     a.pools[static_cast<std::size_t>(o.pool)].name, name_of(o.phase), step_name(o.step),
+                     where, format(o.time), needs_text(o));
 }
 
 std::string outcome_sentence(Analysis const& a) {
@@ -224,6 +224,10 @@ std::string memory_part(Analysis const& a, Page const& page) {
       if (s.bytes.value >= l.bytes.value * 0.01)
         items.push_back(fmt::format("{} {} {}", name_of(s.role), name_of(s.category), format(s.bytes)));
     }
+    if (l.torch_reserved.value > 0) {
+      items.push_back(fmt::format("PyTorch at most {} in use, {} reserved", format(l.torch_allocated),
+                                  format(l.torch_reserved)));
+    }
     if (l.host_bytes.value > 0) items.push_back("host memory " + format(l.host_bytes));
     std::string const ranks = fmt::format("{} rank{}: ", l.ranks, l.ranks == 1 ? "" : "s");
     if (items.empty()) items.emplace_back("no ledger lines");
@@ -231,6 +235,14 @@ std::string memory_part(Analysis const& a, Page const& page) {
     out += std::string(2 + kNameColumns, ' ') + wrapped(items, ", ", 2 + kNameColumns, page.width());
   }
   return out;
+}
+
+// What PyTorch would print.
+std::string message_part(Analysis const& a, Page const& page) {
+  if (a.ooms.empty()) return {};
+  OomRecord const& o = a.ooms.front();
+  if (o.kind != OomKind::torch || !o.figures) return {};
+  return "\n" + wrapped(words_of(message(*o.figures, 0)), " ", 0, page.width());
 }
 
 char const* advice(LeverKind k) {
@@ -304,6 +316,7 @@ std::string render_terminal(Analysis const& a, TerminalOptions const& options) {
   Page const page(options);
   std::string out = a.outcome == Outcome::completed ? page.bold(verdict(a)) : page.red(verdict(a));
   out += "\n\n" + wrapped(words_of(summary_part(a)), " ", 0, page.width());
+  out += message_part(a, page);
   out += samples_part(a, page);
   out += prices_part(a, page);
   out += phases_part(a, page);

@@ -63,6 +63,12 @@ std::string_view name_of(CounterKind k) {
   no_such_value("CounterKind");
 }
 
+std::string needs_text(OomRecord const& o) {
+  std::string needs = o.allocation + " needs " + format(o.requested);
+  if (o.figures && o.requested <= o.free) needs += " in a segment of " + torch_size(o.figures->tried);
+  return needs + ", " + format(o.free) + " is free";
+}
+
 std::string step_name(int step) { return step < 0 ? "the warm-up" : "step " + std::to_string(step + 1); }
 
 }  // namespace rollcast

@@ -135,6 +135,10 @@ struct OomRecord {
   std::optional<OutOfMemory> figures = {};
 };
 
+// "actor logits: fp32 logits needs 3.84 GiB, 3.56 GiB is free"; of a small tensor with the segment that
+// PyTorch asks for.
+std::string needs_text(OomRecord const& o);
+
 // A program that gives up for another reason than memory that is used up.
 struct FailureRecord {
   Seconds time;

@@ -81,10 +81,10 @@ void stop_out_of_memory(PhaseRun const& p, OomRecord const& oom, Seconds start) 
   }
   log.ooms.push_back(oom);
   log.outcome = Outcome::oom;
-  log.outcome_reason = fmt::format(
-      "rank {} runs out of {}memory in {} of {}: {} needs {}, {} are free{}", oom.rank,
-      oom.kind == OomKind::host ? "host " : "", name_of(p.phase), step_name(p.batch.step), oom.allocation,
-      format(oom.requested), format(oom.free), oom.kind == OomKind::driver ? " for the engine's pool" : "");
+  log.outcome_reason =
+      fmt::format("rank {} runs out of {}memory in {} of {}: {}{}", oom.rank,
+                  oom.kind == OomKind::host ? "host " : "", name_of(oom.phase), step_name(p.batch.step),
+                  needs_text(oom), oom.kind == OomKind::driver ? " at the driver" : "");
   p.run.stopped = true;
 }
 
