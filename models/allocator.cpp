@@ -210,7 +210,10 @@ int CachingAllocator::pool_for(std::int64_t size) const {
 
 void CachingAllocator::record(AllocatorAction action, std::int64_t address, std::int64_t size,
                               std::int64_t stream) {
-  if (recording_) history_.push_back({action, address, size, stream, time_us_, name_});
+  if (!recording_) return;
+  if (history_.size() == 2 * kMostEntries)
+    history_.erase(history_.begin(), history_.begin() + static_cast<std::ptrdiff_t>(kMostEntries));
+  history_.push_back({action, address, size, stream, time_us_, name_});
 }
 
 }  // namespace rollcast

@@ -11,7 +11,7 @@
 namespace rollcast {
 namespace {
 
-constexpr std::int64_t kMostMiB = kUnlimited / kMiB;
+constexpr std::int64_t kMostMiB = std::int64_t{1} << 20;  // more than any card has
 
 std::int64_t round_up(std::int64_t size, std::int64_t unit) { return (size + unit - 1) / unit * unit; }
 

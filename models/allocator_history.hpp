@@ -1,6 +1,7 @@
 // What a CUDA caching allocator did, entry by entry, as torch.cuda.memory._record_memory_history keeps it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -22,6 +23,9 @@ enum class AllocatorAction {
 // PyTorch's name of it, and back.
 std::string_view name_of(AllocatorAction a);
 std::optional<AllocatorAction> allocator_action(std::string_view name);
+
+// The oldest are dropped beyond it; as PyTorch's max_entries.
+inline constexpr std::size_t kMostEntries = 1'000'000;
 
 struct AllocatorEntry {
   AllocatorAction action = AllocatorAction::alloc;

@@ -57,12 +57,13 @@ void add_static_lines(std::vector<LedgerLine>& lines, Job const& job, ProcessMem
                  generate);
     }
   }
-  double const positions = keeps_prompt_logits(e.version) ? prompt : 1;
+  bool const all = keeps_prompt_logits(e.version);
   add_line(lines,
            {Role::rollout, MemoryCategory::logits, "prompt logits",
-            fmt::format("{:.0f} x {:.0f} tokens x {} x 6 B", batch, positions,
+            fmt::format("{:.0f} x {:.0f} tokens x {} x 6 B", batch, all ? prompt : 1.0,
                         grouped(static_cast<double>(job.model.vocab)))},
-           bytes(batch * positions * job.model.vocab * 6 / e.parallel.tp), generate);
+           prompt_logits(job, batch, prompt), generate);
+  lines.back().in_pass = e.kv != KvCache::preallocated;  // gone when the cache is at its longest
 }
 
 void add_kv(std::vector<LedgerLine>& lines, Job const& job, ProcessMemory const& process,

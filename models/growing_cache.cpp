@@ -29,6 +29,11 @@ Bytes attention_copies(Job const& job, double batch, double length) {
   return static_cache(job, batch, length) / a.layers * heads;
 }
 
+Bytes prompt_logits(Job const& job, double batch, double prompt) {
+  double const positions = keeps_prompt_logits(job.rollout.version) ? prompt : 1;
+  return bytes(batch * positions * job.model.vocab * (2 + 4) / job.rollout.parallel.tp);
+}
+
 int first_length_beyond(Job const& job, double batch, Bytes room) {
   Bytes const token =
       static_cache(job, batch, 1) + concatenation(job, batch, 1) + attention_copies(job, batch, 1);

@@ -18,6 +18,10 @@ Bytes concatenation(Job const& job, double batch, double length);
 // repeat_kv), or by FlashAttention-2 without the padding.
 Bytes attention_copies(Job const& job, double batch, double length);
 
+// Logits of the prompts' forward in bf16 and fp32: of all positions (transformers before 4.45), or of the
+// last.
+Bytes prompt_logits(Job const& job, double batch, double prompt);
+
 // The first length at which cache, concatenation and copies are more than `room`, at least 1.
 int first_length_beyond(Job const& job, double batch, Bytes room);
 

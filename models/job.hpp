@@ -180,8 +180,9 @@ struct TrainerOptions {
   // fsdp2: embedding and head are modules of their own, gathered when they are used; else with what is left
   // of the model, for the whole pass.
   bool shard_embedding = false;
-  // CUDA streams that every optimizer step makes anew; what was allocated on the old ones is not used again.
-  int fresh_streams = 0;
+  // Every optimizer step gathers on a CUDA stream that it makes anew; what was allocated on the old ones is
+  // not used again.
+  bool fresh_streams = false;
   AllocatorConfig allocator;  // PYTORCH_CUDA_ALLOC_CONF
   Offload offload;
   // deepspeed with offload.optimizer: OpenMP threads of a rank (0: its share of the node's), and whether the

@@ -6,9 +6,8 @@
 #include <array>
 #include <stdexcept>
 
-#include "models/engine_memory.hpp"
+#include "models/checkpoint.hpp"
 #include "models/ledger_lines.hpp"
-#include "models/state_bytes.hpp"
 #include "models/sync_gather.hpp"
 
 namespace rollcast {
@@ -51,16 +50,20 @@ void add_refit_buffer(RankLedger& l, Job const& job, ProcessMemory const& proces
 // A sync that gathers the model before it sends it. Where that is over before the engine's weights wake, only
 // what is more than these.
 void add_sync_gather(RankLedger& l, Job const& job) {
-  Bytes gathered = gathered_for_sync(job);
-  if (!(gathered.value > 0) || !holds_models(job) || !contains(step_phases(job), Phase::weight_sync)) return;
-  bool const shards = job.framework.sync_gather == SyncGather::shards;
-  std::string formula = job.framework.sync_gathered.value > 0 ? "framework.sync_gathered"
-                        : shards                              ? "a copy of the rank's shards"
-                                                              : "the model in the engine's type";
-  if (job.framework.sync_gather == SyncGather::first_rank) formula += ", on the first rank alone";
-  if (job.framework.gather_before_wake && colocated(job)) {
-    formula += ", less the engine's weights, which wake after it";
-    gathered = gathered - engine_weights(job.model, job.rollout);
+  FrameworkOptions const& f = job.framework;
+  Bytes gathered = gathered_for_sync(job, l);
+  if (!(gathered.value > 0) || !contains(step_phases(job), Phase::weight_sync)) return;
+  bool const shards = f.sync_gather == SyncGather::shards;
+  std::string formula = f.sync_gathered.value > 0 ? "framework.sync_gathered"
+                        : shards                  ? "a copy of the rank's shards"
+                                                  : "the model in the engine's type";
+  if (f.sync_gather == SyncGather::first_rank) formula += ", on the first rank alone";
+  if (f.gather_before_wake && colocated(job) && !shards) {
+    formula += ", less what wakes of the engine, which comes after it";
+    for (LedgerLine const& line : l.lines) {
+      if (!line.host && line.role == Role::rollout && contains(line.phases, Phase::weight_sync))
+        gathered = gathered - line.bytes;
+    }
   }
   std::size_t const before = l.lines.size();
   add_line(l.lines, {Role::actor, MemoryCategory::gather_buffers, "gathered weights", formula}, gathered,
@@ -68,34 +71,19 @@ void add_sync_gather(RankLedger& l, Job const& job) {
   for (std::size_t i = before; i < l.lines.size(); ++i) l.lines[i].in_pass = !shards;
 }
 
-// What a rank writes of the actor, in host memory: its weights, and the states of the optimizer. Whole copies
-// on every data-parallel rank are written by one of them.
-void add_checkpoint(RankLedger& l, Job const& job) {
+// A checkpoint comes after the step: what its last phase holds, and what is serialized.
+void add_checkpoint(RankLedger& l, Job const& job, int stage) {
   CheckpointOptions const& c = job.checkpoint;
   if (c.every == 0 || !runs_here(job, Role::actor)) return;
-  using Category = MemoryCategory;
-  std::map<std::pair<Category, std::string>, Bytes> saved;  // on the GPU or on the host
-  for (LedgerLine const& line : l.lines) {
-    bool const weights = line.category == Category::weights || line.category == Category::master_weights;
-    bool const states =
-        line.category == Category::optimizer_states || line.category == Category::master_weights;
-    if (line.role != Role::actor || !(weights || states) || (states && !weights && !c.optimizer)) continue;
-    Bytes& bytes = saved[{line.category, line.name}];
-    bytes = max(bytes, line.bytes);
-  }
-  // Master weights are the weights where there are no others (FSDP2).
-  bool const apart = std::any_of(saved.begin(), saved.end(),
-                                 [](auto const& each) { return each.first.first == Category::weights; });
-  Bytes sum;
-  for (auto const& [key, amount] : saved) {
-    bool const whole = zero_stage(job.train) < (key.first == Category::weights ? 3 : 1);
-    bool const skipped = key.first == Category::master_weights && apart && !c.optimizer;
-    if (!skipped) sum += amount / (whole ? data_parallel(job) : 1);
+  Phase const last = step_phases(job).back();
+  for (LedgerLine& line : l.lines) {
+    if (!line.in_pass && contains(line.phases, last)) line.phases.push_back(Phase::checkpoint);
   }
   std::size_t const before = l.lines.size();
-  add_line(l.lines,
-           {Role::actor, Category::weights, "serialized checkpoint", fmt::format("{:g} copies", c.copies)},
-           c.copies * sum, {Phase::checkpoint});
+  add_line(
+      l.lines,
+      {Role::actor, MemoryCategory::weights, "serialized checkpoint", fmt::format("{:g} copies", c.copies)},
+      c.copies * checkpoint_bytes(job, stage), {Phase::checkpoint});
   for (std::size_t i = before; i < l.lines.size(); ++i) l.lines[i].host = true;
 }
 
@@ -145,9 +133,9 @@ RankLedger stage_ledger(Job const& job, int stage, ProcessMemory const& process,
   l.lines = trainer_lines(job, stage, process, dealt);
   add_allocator_cache(l, job);
   if (has_rollout(job.algorithm) && runs_here(job, Role::rollout)) add_engine_lines(l.lines, job, process);
-  add_checkpoint(l, job);
   add_sync_gather(l, job);
   add_refit_buffer(l, job, process);
+  add_checkpoint(l, job, stage);
   return l;
 }
 

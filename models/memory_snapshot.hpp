@@ -69,7 +69,8 @@ MemorySnapshot snapshot_of(CachingAllocator const& allocator, std::vector<std::s
 // What the program of a snapshot did, for replay: allocations that were there before the recording began come
 // first, by address, then the device's trace. Segments that were given back other than right before a segment
 // is asked for or memory runs out are taken for torch.cuda.empty_cache; a snapshot does not say so itself.
-// Private pools are not told apart, and allocations that failed are left out.
+// Private pools are not told apart. An allocation that failed is tried again, and freed at once where it
+// succeeds.
 AllocationTrace trace_of(MemorySnapshot const& snapshot, int device);
 
 }  // namespace rollcast

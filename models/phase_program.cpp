@@ -33,14 +33,14 @@ class Writer {
   // The block, none for no bytes.
   std::optional<int> take(MemoryCategory category, std::string_view name, Bytes bytes,
                           std::int64_t stream = 0) {
-    if (!(bytes.value >= 1) || silent_) return std::nullopt;
+    if (!(bytes.value >= 1)) return std::nullopt;
     int const block = program_.blocks++;
     add({ProgramEvent::Kind::allocate, block, static_cast<std::int64_t>(std::llround(bytes.value)), stream,
          name_index(category, name), micro_batch_, program_.work});
     return block;
   }
   void give(std::optional<int> block) {
-    if (block && !silent_) add({ProgramEvent::Kind::free, *block, 0, 0, 0, micro_batch_, program_.work});
+    if (block) add({ProgramEvent::Kind::free, *block, 0, 0, 0, micro_batch_, program_.work});
   }
   void give(std::vector<int>& blocks) {
     for (auto b = blocks.rbegin(); b != blocks.rend(); ++b) give(*b);
@@ -52,9 +52,6 @@ class Writer {
   }
   void work(double amount) { program_.work += amount; }
   void begin_micro_batch(int m) { micro_batch_ = m; }
-  // Work goes on, events do not.
-  void silence(bool on) { silent_ = on; }
-  bool silent() const { return silent_; }
   PhaseProgram done() { return std::move(program_); }
 
  private:
@@ -70,7 +67,6 @@ class Writer {
   Role role_;
   PhaseProgram program_;
   int micro_batch_ = 0;
-  bool silent_ = false;
 };
 
 // What does not change from one micro-batch to the next.
@@ -164,7 +160,6 @@ bool repeats(std::vector<double> const& tokens, std::size_t m, std::size_t fligh
 using Retained = std::vector<std::optional<int>>;
 
 void retain(Writer& w, Part const& p, Retained& retained, int layer, double tokens) {
-  if (w.silent()) return;
   retained.resize(static_cast<std::size_t>(p.stage.layers));
   std::optional<int>& mine = retained[static_cast<std::size_t>(layer - p.stage.first_layer)];
   std::optional<int> const before = mine;
@@ -206,6 +201,12 @@ Gradients gradients_of(Part const& p) {
   return g;
 }
 
+double forward_work(Part const& p) { return p.stage.layers; }
+double backward_work(Part const& p) {
+  double const of_layer = p.train().recompute == Recompute::full ? 3 : 2;
+  return of_layer * p.stage.layers + 3 * p.head_work;
+}
+
 void take_gradient(Writer& w, Gradients& g, double parameters, bool first) {
   if (!g.by_autograd || g.one_at_a_time || !first) return;
   take_into(g.there, w.take(MemoryCategory::gradients, "model", parameters * g.each));
@@ -230,6 +231,8 @@ Flight forward(Writer& w, Part const& p, Retained& retained, int m, double token
 void backward(Writer& w, Part const& p, Flight& f, Gradients& g, bool first) {
   TrainerOptions const& t = p.train();
   bool const plain = t.kind == TrainerKind::ddp;
+  bool const adds = plain && (!first || !g.by_autograd);
+  std::optional<int> head;  // of a step in the backward pass; a tied one waits for the embedding's
   w.begin_micro_batch(f.micro_batch);
   if (p.stage.has_lm_head) {
     take_into(f.head,
@@ -237,11 +240,13 @@ void backward(Writer& w, Part const& p, Flight& f, Gradients& g, bool first) {
     Blocks logits = take_logits(w, p, f.tokens, true);
     w.work(3 * p.head_work);
     take_gradient(w, g, g.counts.head, first);
-    bool const adds = plain && (!first || t.cross_entropy == CrossEntropy::chunked);
-    if (adds)
+    if (g.by_autograd && g.one_at_a_time)
+      head = w.take(MemoryCategory::gradients, "model", g.counts.head * g.each);
+    if (adds || (plain && t.cross_entropy == CrossEntropy::chunked))
       w.give(w.take(MemoryCategory::gradients, "weight gradient", g.counts.whole_head * size_of(t.weights)));
     w.give(logits);
     w.give(f.head);
+    if (!p.model.tied_embeddings) w.give(std::exchange(head, std::nullopt));
   }
   for (int layer = p.last_layer(); layer >= p.stage.first_layer; --layer) {
     Blocks& kept = f.kept[static_cast<std::size_t>(layer - p.stage.first_layer)];
@@ -256,7 +261,7 @@ void backward(Writer& w, Part const& p, Flight& f, Gradients& g, bool first) {
     }
     take_into(local, w.take(MemoryCategory::activations, "gradients of activations",
                             activation_gradients(p.model, layer, t, f.tokens)));
-    if (plain && !first)
+    if (adds)
       w.give(w.take(MemoryCategory::gradients, "weight gradient", g.counts.matrix * size_of(t.weights)));
     if (g.by_autograd && g.one_at_a_time)
       w.give(w.take(MemoryCategory::gradients, "model", g.counts.one * g.each));
@@ -265,6 +270,7 @@ void backward(Writer& w, Part const& p, Flight& f, Gradients& g, bool first) {
     w.give(local);
     w.give(kept);
   }
+  w.give(head);
 }
 
 void optimizer_step(Writer& w, Part const& p, std::vector<double> const& tokens, int first_micro_batch,
@@ -273,27 +279,33 @@ void optimizer_step(Writer& w, Part const& p, std::vector<double> const& tokens,
   Blocks pass;
   take_buffers(w, pass, pass_buffers(p.job, p.role, p.index), false, stream);
   Gradients g = gradients_of(p);
+  if (t.optimizer_in_backward) w.make_states();  // in the first backward pass
   auto const count = static_cast<std::int64_t>(tokens.size());
   auto const flights = static_cast<std::size_t>(in_flight(p.index, t.parallel.pp, count));
   std::deque<Flight> under_way;
   Retained retained;
   std::size_t done = 0;
   auto const go_back = [&] {
-    w.silence(repeats(tokens, done, flights));
-    backward(w, p, under_way.front(), g, done == 0);
+    if (repeats(tokens, done, flights))
+      w.work(backward_work(p));
+    else
+      backward(w, p, under_way.front(), g, done == 0);
     under_way.pop_front();
     ++done;
   };
   for (std::size_t m = 0; m < tokens.size(); ++m) {
-    w.silence(repeats(tokens, m, flights));
-    under_way.push_back(forward(w, p, retained, first_micro_batch + static_cast<int>(m), tokens[m]));
+    if (repeats(tokens, m, flights)) {
+      w.work(forward_work(p));
+      under_way.emplace_back();
+    } else {
+      under_way.push_back(forward(w, p, retained, first_micro_batch + static_cast<int>(m), tokens[m]));
+    }
     if (under_way.size() == flights) go_back();
   }
   while (!under_way.empty()) go_back();
-  w.silence(false);
   release(w, retained);
   w.give(pass);
-  w.make_states();
+  if (!t.optimizer_in_backward) w.make_states();
   Blocks step;
   if (!t.optimizer_in_backward) take_buffers(w, step, step_buffers(p.job, p.role, p.index), false);
   w.work(0.1 * p.stage.layers);
@@ -310,8 +322,11 @@ PhaseProgram forward_program(Job const& of_role, ModelRole const& r, int stage,
   auto const buffers = pass_buffers(of_role, r, stage);
   Retained retained;
   for (std::size_t m = 0; m < tokens.size(); ++m) {
+    if (repeats(tokens, m, 1)) {
+      w.work(forward_work(p) + p.head_work);
+      continue;
+    }
     w.begin_micro_batch(static_cast<int>(m));
-    w.silence(repeats(tokens, m, 1));
     Blocks held;
     take_buffers(w, held, buffers, true);
     for (int layer = p.stage.first_layer; layer <= p.last_layer(); ++layer) {
@@ -327,7 +342,6 @@ PhaseProgram forward_program(Job const& of_role, ModelRole const& r, int stage,
     w.give(logits);
     w.give(held);
   }
-  w.silence(false);
   release(w, retained);
   return w.done();
 }
@@ -339,9 +353,7 @@ PhaseProgram update_program(Job const& of_role, ModelRole const& r, int stage,
   int micro_batch = 0;
   for (std::size_t step = 0; step < tokens.size(); ++step) {
     std::int64_t const stream =
-        of_role.train.fresh_streams > 0
-            ? first_stream + static_cast<std::int64_t>(step) * of_role.train.fresh_streams
-            : 0;
+        of_role.train.fresh_streams ? first_stream + static_cast<std::int64_t>(step) : 0;
     optimizer_step(w, p, tokens[step], micro_batch, stream);
     micro_batch += static_cast<int>(tokens[step].size());
   }

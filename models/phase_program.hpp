@@ -45,8 +45,8 @@ struct PhaseProgram {
 PhaseProgram forward_program(Job const& of_role, ModelRole const& r, int stage,
                              std::vector<double> const& tokens);
 
-// tokens[optimizer step][micro-batch]. first_stream: of the streams that the job makes anew in every step
-// (TrainerOptions::fresh_streams), numbered on from it.
+// tokens[optimizer step][micro-batch]. first_stream: of those that the job makes anew for the gathers of
+// every step (TrainerOptions::fresh_streams), numbered on from it.
 PhaseProgram update_program(Job const& of_role, ModelRole const& r, int stage,
                             std::vector<std::vector<double>> const& tokens, std::int64_t first_stream = 1);
 

@@ -13,8 +13,9 @@ constexpr int kEngine = 1;  // stands for the engine's process where a message n
 
 std::int64_t whole(Bytes b) { return static_cast<std::int64_t>(std::llround(b.value)); }
 
+// What comes and goes within a phase is nobody's in between.
 bool of_engine(LedgerLine const& line, bool static_engine) {
-  return line.role == Role::rollout && !static_engine;
+  return line.role == Role::rollout && !static_engine && !line.in_pass;
 }
 
 bool in_allocator(LedgerLine const& line, bool static_engine) {
@@ -144,6 +145,8 @@ std::optional<MemoryFailure> RankMemory::run(PhaseProgram const& program, RankLe
   auto const fail = [&](MemoryFailure f, ProgramEvent const& e) {
     f.micro_batch = e.micro_batch;
     f.done = e.work / all;
+    mark.done = f.done;
+    marks_.push_back(mark);
     return f;
   };
   auto const note = [&] {

@@ -73,6 +73,10 @@ AllocationTrace trace_of(MemorySnapshot const& snapshot, int device) {
       if (found == in_use.end()) continue;
       out.events.push_back(event(AllocationKind::free, e, found->second));
       in_use.erase(found);
+    } else if (e.action == AllocatorAction::oom) {
+      // Tried again; where it succeeds this time, its program has no use for it.
+      out.events.push_back(event(AllocationKind::allocate, e, next_id));
+      out.events.push_back(event(AllocationKind::free, e, next_id++));
     } else if (gives_back(e.action)) {
       bool const last = i + 1 == entries.size();
       if (last || (!gives_back(entries[i + 1].action) && !asks_for_memory(entries[i + 1].action)))

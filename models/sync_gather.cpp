@@ -2,18 +2,25 @@
 
 #include <cmath>
 
-#include "models/sharding.hpp"
+#include "models/pools.hpp"
 
 namespace rollcast {
 
-Bytes gathered_for_sync(Job const& job) {
+Bytes gathered_for_sync(Job const& job, RankLedger const& l) {
   FrameworkOptions const& f = job.framework;
-  if (f.sync_gather == SyncGather::tensor) return Bytes(0);
+  if (f.sync_gather == SyncGather::tensor || !runs_here(job, Role::actor)) return Bytes(0);
+  if (f.sync_gather == SyncGather::first_rank && l.pipeline_stage > 0) return Bytes(0);
   if (f.sync_gathered.value > 0) return f.sync_gathered;
-  auto const parameters = static_cast<double>(count_parameters(job.model).total);
-  if (f.sync_gather != SyncGather::shards) return parameters * size_of(job.rollout.weights);
-  Bytes const each = job.train.master_weights ? size_of(DType::fp32) : size_of(job.train.weights);
-  return parameters / shard_ranks(job) * each;
+  if (f.sync_gather != SyncGather::shards)
+    return static_cast<double>(count_parameters(job.model).total) * size_of(job.rollout.weights);
+  // FSDP2's parameters are its master weights; else the weights.
+  Bytes weights, masters;
+  for (LedgerLine const& line : l.lines) {
+    if (line.role != Role::actor || line.host || line.in_pass) continue;
+    if (line.category == MemoryCategory::weights) weights += line.bytes;
+    if (line.category == MemoryCategory::master_weights) masters += line.bytes;
+  }
+  return weights.value > 0 ? weights : masters;
 }
 
 std::optional<TooLarge> too_large_for_refit(Job const& job, RankLedger const& l) {

@@ -11,7 +11,7 @@ namespace rollcast {
 
 // FrameworkOptions::sync_gather: the whole model in the engine's type, or this rank's shards in the type that
 // the trainer keeps them in, or sync_gathered; 0 where it goes tensor by tensor.
-Bytes gathered_for_sync(Job const& job);
+Bytes gathered_for_sync(Job const& job, RankLedger const& l);
 
 // NeMo-RL's refit fills one half of its buffer while the engine reads the other, and stops where a tensor is
 // larger than a half (before pull request 3356; FrameworkOptions::refit_whole_tensors). DeepSeek-V3:

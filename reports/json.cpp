@@ -104,7 +104,8 @@ std::int64_t others_of(OutOfMemory const& o) {
 
 // What PyTorch would print.
 Json message_of(OomRecord const& o) {
-  return o.kind == OomKind::torch && o.figures ? Json(message(*o.figures, 0)) : Json();
+  return o.kind == OomKind::torch && o.figures && o.figures->tried > 0 ? Json(message(*o.figures, 0))
+                                                                       : Json();
 }
 
 Json ooms_json(Analysis const& a) {

@@ -185,7 +185,9 @@ MemoryForecast forecast_memory(Scenario const& s) {
     int const index = static_cast<int>(p);
     Job const job = on_pool(s.job, index);
     PoolMemory pool{pools > 1 ? pools_of(s.job)[p].name : "", job.cluster, {}, memory_ledger(job), {}, {}};
-    pool.host_limit = job.framework.host_memory_share * job.cluster.node.host_memory;
+    bool const bound = job.framework.numa == NumaBinding::first;
+    pool.host_limit = job.framework.host_memory_share * job.cluster.node.host_memory /
+                      (bound ? std::max(1, job.cluster.node.numa_nodes) : 1);
     pool.host_at_load = job.cluster.node.gpus * host_at_load(job);
     for (Phase phase : step_phases(s.job)) {
       if (takes_part(s.job, index, phase)) pool.phases.push_back(phase);

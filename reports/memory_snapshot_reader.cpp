@@ -19,27 +19,7 @@ struct BadSnapshot {
   std::string what;
 };
 
-// Of each list of frames all but the first are dropped while the text is read: whole stacks are most of a
-// file.
-class FirstFrame {
- public:
-  bool operator()(int depth, Json::parse_event_t event, Json& parsed) {
-    if (list_ < 0) {
-      if (event == Json::parse_event_t::key && parsed == "frames") {
-        list_ = depth;
-        seen_ = 0;
-      }
-      return true;
-    }
-    if (event == Json::parse_event_t::object_start && depth == list_ + 1) return ++seen_ == 1;
-    if (event == Json::parse_event_t::array_end && depth == list_) list_ = -1;
-    return true;
-  }
-
- private:
-  int list_ = -1;  // depth of the list that is being read
-  int seen_ = 0;
-};
+constexpr std::int64_t kLargestFile = std::int64_t{512} << 20;
 
 // One object and where it stands.
 class Node {
@@ -219,8 +199,22 @@ class SnapshotReader {
 }  // namespace
 
 SnapshotResult read_memory_snapshot(std::istream& in, std::string const& name) {
-  Json const json = Json::parse(in, FirstFrame(), false);
-  if (json.is_discarded()) return {std::nullopt, name + ": not JSON"};
+  // A callback that drops frames while the text is read would take time that grows with its square.
+  in.seekg(0, std::ios::end);
+  auto const size = static_cast<std::int64_t>(in.tellg());
+  in.seekg(0);
+  if (size > kLargestFile) {
+    return {std::nullopt, fmt::format("{}: {} of JSON are more than {} are read of; record fewer entries "
+                                      "(max_entries of _record_memory_history)",
+                                      name, torch_size(size), torch_size(kLargestFile))};
+  }
+  Json const json = Json::parse(in, nullptr, false);
+  if (json.is_discarded()) {
+    return {std::nullopt,
+            name +
+                ": not JSON; a pickle becomes it by json.dump(pickle.load(open(\"snapshot.pickle\", "
+                "\"rb\")), open(\"snapshot.json\", \"w\"))"};
+  }
   try {
     return {SnapshotReader().read(json), ""};
   } catch (BadSnapshot const& bad) {

@@ -63,7 +63,11 @@ std::string snapshot_text(MemorySnapshot const& s, std::string const& name, Repl
       trace.events.size(), settings.empty() ? "PyTorch's defaults" : settings,
       torch_size(r.stats.peak_allocated), torch_size(r.stats.peak_reserved), r.stats.calls.num_device_alloc(),
       r.stats.calls.num_device_free(), r.stats.num_alloc_retries);
-  if (!r.failed_event) return out + "All of it fits.\n";
+  if (!r.failed_event) {
+    return out + (options.total == kAnyCard
+                      ? "All of it fits on a card without limit; --visible-memory sets one.\n"
+                      : "All of it fits.\n");
+  }
   AllocationEvent const& e = trace.events[*r.failed_event];
   out += fmt::format("Out of memory at event {}", *r.failed_event);
   if (e.name >= 0) out += ", " + trace.names[static_cast<std::size_t>(e.name)];

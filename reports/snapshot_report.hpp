@@ -8,10 +8,12 @@
 
 namespace rollcast {
 
+inline constexpr std::int64_t kAnyCard = std::int64_t{1} << 50;  // more than any has
+
 struct ReplayOptions {
   int device = 0;
   AllocatorConfig config;
-  std::int64_t total = std::int64_t{1} << 50;  // memory of the card; the default is more than any has
+  std::int64_t total = kAnyCard;  // memory of the card
 };
 
 // Memory in use and reserved when it was taken, the largest free block, the names that hold most; the peaks,

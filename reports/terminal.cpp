@@ -241,7 +241,7 @@ std::string memory_part(Analysis const& a, Page const& page) {
 std::string message_part(Analysis const& a, Page const& page) {
   if (a.ooms.empty()) return {};
   OomRecord const& o = a.ooms.front();
-  if (o.kind != OomKind::torch || !o.figures) return {};
+  if (o.kind != OomKind::torch || !o.figures || o.figures->tried == 0) return {};
   return "\n" + wrapped(words_of(message(*o.figures, 0)), " ", 0, page.width());
 }
 

@@ -197,6 +197,8 @@ bool train_part(RunState& run, AsyncRollout& rollout, Batch& step) {
 
 void run_asynchronous(RunState& run) {
   int const parts = run.job.schedule.async.parts_per_step;
+  Batch first{.step = -warm_up_steps(run.job)};
+  if (!has_memory(run, first, Phase::generate)) return;
   AsyncRollout rollout(run);
   for (int step = -warm_up_steps(run.job); step < run.options.steps; ++step) {
     Seconds const start = run.engine.now();

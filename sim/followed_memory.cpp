@@ -83,10 +83,10 @@ ModelRole role_of(PhaseRun const& p, Team const& team) {
 }
 
 std::optional<PhaseProgram> program_of(PhaseRun const& p, Team const* team, Work const& work,
-                                       FollowedRank& followed) {
+                                       RankLedger const& l, FollowedRank& followed) {
   Job const& job = p.pool.job;
   if (p.phase == Phase::weight_sync && holds_models(job)) {
-    Bytes const gathered = gathered_for_sync(job);
+    Bytes const gathered = gathered_for_sync(job, l);
     if (gathered.value > 0 && job.framework.sync_gather != SyncGather::shards)
       return gather_program(gathered, job.model.layers);
   }
@@ -94,7 +94,7 @@ std::optional<PhaseProgram> program_of(PhaseRun const& p, Team const* team, Work
   ModelRole const r = role_of(p, *team);
   if (!trains(p.phase)) return forward_program(team->job, r, followed.stage, work.tokens.front());
   std::int64_t const first_stream = followed.next_stream;
-  followed.next_stream += static_cast<std::int64_t>(work.tokens.size()) * team->job.train.fresh_streams;
+  followed.next_stream += static_cast<std::int64_t>(work.tokens.size());
   return update_program(team->job, r, followed.stage, work.tokens, first_stream);
 }
 
@@ -108,7 +108,7 @@ Step take_through(PhaseRun const& p, Team const* team, Work const& work, Followe
   RankLedger const& l = ledger_of_stage(p.pool, followed.stage);
   bool const own = job.rollout.kind == EngineKind::hf && colocated(job);
   RankMemory& m = followed.memory;
-  auto const program = program_of(p, team, work, followed);
+  auto const program = program_of(p, team, work, l, followed);
   bool const gathers = p.phase == Phase::weight_sync && program;
   Role const role = team != nullptr ? team->role : Role::actor;
   // What leaves with the weight sync is still there when the engine wakes without one.
@@ -118,7 +118,6 @@ Step take_through(PhaseRun const& p, Team const* team, Work const& work, Followe
   if (gathers && job.framework.gather_before_wake) {
     if (auto f = hold()) return {f};
     if (auto f = m.run(*program, l, p.phase, role)) return {f, true};
-    m.empty_cache();
     return {others()};
   }
   // The trainer's weights are there for the sync before the engine's wake; elsewhere the engine goes first.
@@ -135,6 +134,27 @@ Step take_through(PhaseRun const& p, Team const* team, Work const& work, Followe
 Seconds length_of(PhaseRun const& p, Team* team) {
   if (team == nullptr) return Seconds(0);
   return trains(p.phase) ? update_time(*team, p.batch) : forward_time(*team, p.batch);
+}
+
+// Of an engine on GPUs of its own, which is the process that fails: `f.figures` have it as another one.
+OutOfMemory of_engine_alone(PhaseRun const& p, RankLedger const& l, MemoryFailure const& f) {
+  OutOfMemory o = f.figures;
+  Bytes outside;
+  for (LedgerLine const& line : l.lines) {
+    using enum MemoryCategory;
+    bool const torch = line.category == weights || line.category == kv_pages ||
+                       line.category == activations || line.category == logits;
+    if (!line.host && !torch && is_present(line, p.phase)) outside += line.bytes;
+  }
+  o.requested = static_cast<std::int64_t>(std::llround(f.requested.value));
+  o.block = block_size(std::max<std::int64_t>(1, o.requested), AllocatorConfig{});
+  o.tried = segment_size(o.block, AllocatorConfig{});
+  o.process = o.total - o.free;
+  o.other_processes.clear();
+  o.non_torch = std::min(o.process, static_cast<std::int64_t>(std::llround(outside.value)));
+  o.allocated = o.process - o.non_torch;
+  o.reserved_unallocated = 0;
+  return o;
 }
 
 OomRecord record_of(PhaseRun const& p, Team* team, Work const& work, FollowedRank const& followed,
@@ -165,13 +185,18 @@ OomRecord record_of(PhaseRun const& p, Team* team, Work const& work, FollowedRan
   oom.free = f.free;
   oom.allocated = bytes(static_cast<double>(f.figures.allocated));
   oom.figures = f.figures;
+  if (!holds_models(p.pool.job)) {
+    oom.figures = of_engine_alone(p, ledger_of_stage(p.pool, followed.stage), f);
+    oom.allocated = bytes(static_cast<double>(oom.figures->allocated));
+  }
   return oom;
 }
 
 }  // namespace
 
 void follow_memory(PoolState& pool, RunOptions const& options) {
-  bool const always = pool.job.train.fresh_streams > 0;
+  AllocatorConfig const& config = pool.job.train.allocator;
+  bool const always = pool.job.train.fresh_streams || config.per_process_memory_fraction < 1;
   bool const near = std::any_of(pool.ledgers.begin(), pool.ledgers.end(), [](RankLedger const& l) {
     return peak(l).bytes >= kNearCapacity * l.capacity;
   });
@@ -212,6 +237,9 @@ void record_followed(PhaseRun const& p, Seconds start) {
   Seconds const length = p.run.engine.now() - start;
   for (FollowedRank& followed : p.pool.followed) {
     auto const marks = followed.memory.take_marks();
+    if (marks.empty()) continue;
+    // A run that ends here has not done all of the program.
+    Seconds const whole = length / std::max(marks.back().done, 1e-9);
     for (int c = 0; c < p.pool.classes(); ++c) {
       if (&p.pool.ledger_of(p.pool.first_class() + c) != &ledger_of_stage(p.pool, followed.stage)) continue;
       double from = 0;
@@ -220,7 +248,7 @@ void record_followed(PhaseRun const& p, Seconds start) {
                         .kind = CounterKind::torch_allocated,
                         .role = Role::process,
                         .category = MemoryCategory::allocator_cache,
-                        .time = start + from * length,
+                        .time = start + from * whole,
                         .value = m.allocated.value};
         p.recorder.counter(counter);
         counter.kind = CounterKind::torch_reserved;
@@ -235,11 +263,15 @@ void record_followed(PhaseRun const& p, Seconds start) {
 
 void keep_snapshot(RunState& run) {
   if (!run.options.record_allocations || run.log.snapshot) return;
+  FollowedRank const* fullest = nullptr;
   for (auto const& pool : run.pools) {
-    if (pool->followed.empty() || !holds_models(pool->job)) continue;
-    run.log.snapshot = pool->followed.front().memory.snapshot(0);
-    return;
+    if (!holds_models(pool->job)) continue;
+    for (FollowedRank const& f : pool->followed) {
+      if (fullest == nullptr || f.memory.stats().peak_reserved > fullest->memory.stats().peak_reserved)
+        fullest = &f;
+    }
   }
+  if (fullest != nullptr) run.log.snapshot = fullest->memory.snapshot(0);
 }
 
 }  // namespace rollcast

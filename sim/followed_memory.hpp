@@ -14,8 +14,8 @@ namespace rollcast {
 
 void follow_memory(PoolState& pool, RunOptions const& options);
 
-// Of the first rank that is followed, into EventLog::snapshot, where the run has left none there; only with
-// RunOptions::record_allocations.
+// Of the trainer's fullest rank that is followed, into EventLog::snapshot, where the run has left none there;
+// only with RunOptions::record_allocations.
 void keep_snapshot(RunState& run);
 
 // Takes the pool's ranks through the phase under way, computed by `team` (none: nothing is computed). At an

@@ -94,7 +94,8 @@ OutOfMemory figures_of(RankLedger const& l, Phase phase, Bytes requested, Bytes 
   o.free = whole(free);
   Bytes outside;
   for (LedgerLine const& line : l.lines) {
-    if (line.role == Role::process && line.category != MemoryCategory::allocator_cache &&
+    bool const context = line.category == MemoryCategory::cuda_context;  // of an engine on GPUs of its own
+    if ((line.role == Role::process || context) && line.category != MemoryCategory::allocator_cache &&
         is_present(line, phase))
       outside += line.bytes;
   }
@@ -111,6 +112,7 @@ struct Overgrown {
   int length = 0;  // of the sequences then, prompts included
   Bytes room;
   Seconds time;
+  bool logits = false;  // those of the prompts find no room
 };
 
 template <class Price>
@@ -124,9 +126,13 @@ std::optional<Overgrown> overgrown(PhaseRun const& p, Job const& job, std::size_
     prompt = std::max(prompt, s.prompt_tokens);
     longest = std::max(longest, s.response_tokens);
   }
-  Overgrown o{engine, static_cast<double>(sequences.size()), 0, Bytes(0), start};
+  longest = std::max(longest, options.steps);  // of padded answers
+  Overgrown o{engine, static_cast<double>(sequences.size()), 0, Bytes(0), start, false};
   o.room = room_for_cache(p, p.pool.placement.classes_of_engine[engine].front());
   o.length = std::max(prompt, first_length_beyond(job, o.batch, o.room));
+  Bytes const at_prompt = static_cache(job, o.batch, prompt) + prompt_logits(job, o.batch, prompt);
+  o.logits = at_prompt > o.room;
+  if (o.logits) o.length = prompt;
   if (o.length > prompt + longest) return std::nullopt;
   int const steps = std::max(1, o.length - prompt);
   for (StaticSequence& s : sequences) s.response_tokens = std::min(s.response_tokens, steps);
@@ -185,7 +191,7 @@ std::optional<OomRecord> generate_static(PhaseRun& p) {
         return static_generate(p.pool.profile, *p.pool.prices, rollout.job.model, e, host, o, of);
       };
       StaticBatch const batch = price(batch_options, sequences);
-      if (auto const o = overgrown(p, rollout.job, i, batch_options, sequences, ends[i], price))
+      if (auto const o = overgrown(p, rollout.job, i, options, sequences, ends[i], price))
         if (!first_overgrown || o->time < first_overgrown->time) first_overgrown = o;
       ends[i] += batch.end;
       finished[i].resize(last, ends[i]);

@@ -123,13 +123,18 @@ LedgerLine const* largest_host_line(RankLedger const& ledger, Phase phase) {
   return largest;
 }
 
+// Processes that are bound to one NUMA node have its memory alone.
+int numa_share(Job const& job) {
+  return job.framework.numa == NumaBinding::first ? std::max(1, job.cluster.node.numa_nodes) : 1;
+}
+
 Bytes host_limit(Job const& job) { return job.framework.host_memory_share * job.cluster.node.host_memory; }
 
 std::optional<OomRecord> host_out_of_memory(PhaseRun const& p, std::vector<RankLedger> const& ledgers) {
   ClusterSpec const& cluster = p.pool.job.cluster;
   Bytes const need = host_total(ledgers, cluster, p.phase);
   bool const bound = p.pool.job.framework.numa == NumaBinding::first;
-  Bytes const limit = host_limit(p.pool.job) / (bound ? std::max(1, cluster.node.numa_nodes) : 1);
+  Bytes const limit = host_limit(p.pool.job) / numa_share(p.pool.job);
   if (need <= limit) return std::nullopt;
   LedgerLine const* largest = nullptr;
   int of_class = 0;
@@ -151,7 +156,7 @@ std::optional<OomRecord> host_out_of_memory(PhaseRun const& p, std::vector<RankL
         fmt::format("{} {}: {}", name_of(largest->role), name_of(largest->category), largest->name);
     oom.requested = largest->bytes;
   }
-  oom.allocated = need - oom.requested;
+  oom.allocated = min(need - oom.requested, limit);
   oom.free = max(limit - oom.allocated, Bytes(0));
   if (bound) oom.numa = 0;
   return oom;
@@ -162,7 +167,7 @@ std::optional<OomRecord> host_out_of_memory(PhaseRun const& p, std::vector<RankL
 std::optional<OomRecord> out_of_memory_at_load(RunState const& run) {
   for (auto const& pool : run.pools) {
     Bytes const need = pool->job.cluster.node.gpus * host_at_load(pool->job);
-    Bytes const limit = host_limit(pool->job);
+    Bytes const limit = host_limit(pool->job) / numa_share(pool->job);
     if (need <= limit) continue;
     OomRecord oom;
     oom.kind = OomKind::host;

@@ -6,6 +6,7 @@
 #include <map>
 #include <stdexcept>
 
+#include "models/checkpoint.hpp"
 #include "models/sync_gather.hpp"
 #include "sim/followed_memory.hpp"
 #include "sim/generate_static.hpp"
@@ -92,18 +93,12 @@ void stop_out_of_memory(PhaseRun const& p, OomRecord const& oom, Seconds start) 
 void save_checkpoint(PhaseRun& p) {
   Seconds const start = p.run.engine.now();
   Bytes of_rank;
-  for (RankLedger const& l : p.pool.ledgers) {
-    for (LedgerLine const& line : l.lines) {
-      if (line.host && line.phases == std::vector<Phase>{Phase::checkpoint})
-        of_rank = max(of_rank, line.bytes);
-    }
-  }
-  CheckpointOptions const& c = p.run.job.checkpoint;
-  if (c.copies > 0) of_rank = of_rank / c.copies;
+  for (int stage = 0; stage < p.pool.job.train.parallel.pp; ++stage)
+    of_rank = max(of_rank, checkpoint_bytes(p.pool.job, stage));
   Node const& node = p.pool.job.cluster.node;
   Seconds const copied = start + shared_copy_time(p.pool.profile, node,
                                                   {Direction::device_to_host, of_rank, "checkpoint", false});
-  Seconds const written = copied + node.gpus * of_rank / c.bandwidth;
+  Seconds const written = copied + node.gpus * of_rank / p.run.job.checkpoint.bandwidth;
   for (int i = 0; i < p.pool.classes(); ++i) {
     int const rank_class = p.pool.first_class() + i;
     p.recorder.span(rank_class, Stream::copy, Activity::copy, "state to host", start, copied);
@@ -170,8 +165,8 @@ bool refit_fails(PhaseRun const& p) {
   auto const tensor = too_large_for_refit(p.pool.job, p.pool.ledgers.front());
   if (!tensor) return false;
   EventLog& log = p.run.log;
-  log.failures.push_back({p.run.engine.now(), "refit_buffer", 0, p.pool.index, p.batch.step, tensor->tensor,
-                          tensor->bytes, tensor->half});
+  log.failures.push_back({p.run.engine.now(), "refit_buffer", p.pool.placement.classes.front().ranks.front(),
+                          p.pool.index, p.batch.step, tensor->tensor, tensor->bytes, tensor->half});
   log.outcome = Outcome::failed;
   log.outcome_reason =
       fmt::format("the refit of {}: {} has {:.0f} B, half of its buffer holds {:.0f} B",
@@ -282,6 +277,15 @@ void wait_for_background(RunState& run, int pool) {
 bool run_phase(RunState& run, Batch& batch, Phase phase) {
   wait_for_background(run, pool_of_phase(run.job, phase));
   return run_now(run, batch, phase);
+}
+
+bool has_memory(RunState& run, Batch& batch, Phase phase) {
+  PoolState& pool = *run.pools[static_cast<std::size_t>(pool_of_phase(run.job, phase))];
+  PhaseRun p{run, pool, batch, phase, {run.recorder, batch.step, phase}};
+  auto oom = out_of_memory(p);
+  if (!oom) oom = follow_phase(p, nullptr);
+  if (oom) stop_out_of_memory(p, *oom, run.engine.now());
+  return !oom;
 }
 
 bool run_validation_phase(RunState& run, Batch& batch, Phase phase) {

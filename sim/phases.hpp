@@ -16,6 +16,9 @@ void wait_for_background(RunState& run, int pool);
 // Runs in the calling actor: waits of the pool since its last phase, memory, copies and fixed parts, the
 // work. false: the phase does not fit, and the run has stopped.
 bool run_phase(RunState& run, Batch& batch, Phase phase);
+// Whether a phase that nothing else runs (the engines' beside an asynchronous trainer) has the memory it
+// needs; false: the run has stopped.
+bool has_memory(RunState& run, Batch& batch, Phase phase);
 // Generation for validation, and the engine's wake and sleep around it: the batch is one of its own.
 bool run_validation_phase(RunState& run, Batch& batch, Phase phase);
 

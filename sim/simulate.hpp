@@ -17,8 +17,8 @@ struct RunOptions {
   // Memory follows the micro-batches as they are dealt, the largest so far; else it is that of the largest
   // that the job allows: a run of a few steps says nothing of the longest sequence that a whole one meets.
   bool memory_as_dealt = false;
-  // What PyTorch's allocator of the rank that runs out of memory (else of the first that is followed) did,
-  // into EventLog::snapshot.
+  // What PyTorch's allocator of the rank that runs out of memory (else of the trainer's fullest that is
+  // followed) did, into EventLog::snapshot.
   bool record_allocations = false;
 };
 

@@ -6,6 +6,8 @@
 namespace rollcast {
 namespace {
 
+constexpr int kFirstValidationPrompt = 1'000'000'000;  // beyond any of training
+
 bool due(int every, int step) { return every > 0 && (step + 1) % every == 0; }
 
 // One response to each of the validation's prompts, which are others than those of training. Before the sync
@@ -13,11 +15,13 @@ bool due(int every, int step) { return every > 0 && (step + 1) % every == 0; }
 bool validate(RunState& run, int step, bool sleeping) {
   Job const& job = run.job;
   Batch batch{.step = step};
+  int last = -1;
   for (StepSample const& s :
-       samples_of_step(job, run.options.seed, step, job.algorithm.prompts, job.validation.prompts)) {
-    if (!batch.samples.empty() && batch.samples.back().prompt == s.prompt) continue;
+       samples_of_step(job, run.options.seed, step, kFirstValidationPrompt, job.validation.prompts)) {
+    if (s.prompt == last) continue;
+    last = s.prompt;
     batch.samples.push_back(s);
-    batch.samples.back().id = static_cast<std::int64_t>(batch.samples.size()) - 1;
+    batch.samples.back().id = batch.samples.back().prompt = static_cast<int>(batch.samples.size()) - 1;
   }
   std::vector<Phase> const order = step_phases(job);
   for (Phase p : {Phase::wake, Phase::generate, Phase::sleep}) {

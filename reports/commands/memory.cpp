@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -49,14 +51,27 @@ int refuse(std::string const& sentence) {
   return 2;
 }
 
+bool tells_of(MemorySnapshot const& s, int device) {
+  auto const d = static_cast<std::size_t>(device);
+  bool const traced = d < s.device_traces.size() && !s.device_traces[d].empty();
+  return traced || std::any_of(s.segments.begin(), s.segments.end(),
+                               [device](SnapshotSegment const& x) { return x.device == device; });
+}
+
 // What a snapshot says, and its program again with other options.
 int replay(Arguments const& a) {
+  if (!a.scenario.file.empty() || !a.scenario.options.sets.empty() || !a.json.empty())
+    return refuse("--replay takes no scenario, --set or --json beside it");
+  std::error_code error;
   std::ifstream in(a.replay, std::ios::binary);
-  if (!in) return refuse(fmt::format("'{}' cannot be read", shown(a.replay)));
+  if (!in || std::filesystem::is_directory(a.replay, error))
+    return refuse(fmt::format("'{}' cannot be read", shown(a.replay)));
   SnapshotResult const read = read_memory_snapshot(in, a.replay);
   if (!read.snapshot) return refuse(read.error);
   ReplayOptions options;
   options.device = a.device.value_or(first_device(*read.snapshot));
+  if (a.device && !tells_of(*read.snapshot, *a.device))
+    return refuse(fmt::format("{} tells nothing of GPU {}", shown(a.replay), *a.device));
   options.config = read.snapshot->config;
   if (!a.allocator.empty()) {
     AllocatorConfigResult const parsed = parse_allocator_config(a.allocator);

@@ -190,7 +190,11 @@ std::vector<MemoryChange> cheapest_changes(ScenarioArguments const& arguments, J
                                            std::size_t most) {
   std::vector<Trial> trials = trials_of(arguments, job, most);
   if (trials.size() > kMostRuns) trials.erase(trials.begin() + kMostRuns, trials.end());
-  std::erase_if(trials, [](Trial& t) { return !price(t); });
+  std::vector<Trial> priced;
+  for (Trial& t : trials) {
+    if (price(t)) priced.push_back(std::move(t));
+  }
+  trials = std::move(priced);
   std::stable_sort(trials.begin(), trials.end(), is_cheaper);
   std::vector<MemoryChange> out;
   for (Trial& t : trials) {

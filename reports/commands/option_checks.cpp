@@ -24,8 +24,9 @@ CLI::Validator memory_size() {
   auto const check = [](std::string const& text) -> std::string {
     auto const parsed = parse_quantity<Bytes>(text);
     if (!parsed.value) return parsed.error;
-    if (Bytes(0) < *parsed.value) return {};
-    return fmt::format("'{}' is not more than 0", text);
+    if (*parsed.value < bytes(1)) return fmt::format("'{}' is not more than 0", text);
+    if (*parsed.value > GiB(1 << 20)) return fmt::format("'{}' is more than 1 PiB", text);
+    return {};
   };
   return CLI::Validator(check, "");
 }

@@ -136,7 +136,8 @@ void add_run_command(CLI::App& app, int& exit_code) {
   command
       ->add_option(
           "--snapshot", arguments->outputs.snapshot,
-          "Write what PyTorch's allocator of the fullest trainer rank did, for pytorch.org/memory_viz "
+          "Write what PyTorch's allocator did on the rank that runs out of memory, else on the first "
+          "trainer's, for pytorch.org/memory_viz "
           "(a name that ends in .pickle), or as JSON")
       ->check(output_path())
       ->type_name("FILE");

@@ -413,7 +413,7 @@ void describe(Fields& f, Scoring& s) {
 
 void describe(Fields& f, ValidationOptions& v) {
   f.integer("every", v.every, {0, 1e6, false}, "steps from one to the next; 0: none");
-  f.integer("prompts", v.prompts, {1, 1e6, false}, "prompts, one response each");
+  f.integer("prompts", v.prompts, {1, 100'000, false}, "prompts, one response each");
   f.flag("before_sync", v.before_sync,
          "right after the update, before the weights travel; else at the end of the step");
 }

@@ -199,9 +199,10 @@ void describe(Fields& f, TrainerOptions& t) {
   } else {
     f.forbid("shard_embedding", "a key of fsdp2");
   }
-  f.integer("fresh_streams", t.fresh_streams, {0, 1000, false},
-            "CUDA streams that every optimizer step makes anew; what was allocated on the old ones stays "
-            "reserved and is not used again");
+  f.flag("fresh_streams", t.fresh_streams,
+         "every optimizer step gathers layers on a CUDA stream that it makes anew, and what was allocated on "
+         "the "
+         "old ones stays reserved");
   describe_allocator(f, t.allocator);
   f.optional_group("offload", "what lives in host memory", [&](Fields& g) {
     g.flag("parameters", t.offload.parameters, "weights");

@@ -81,6 +81,39 @@ TEST_P(Programs, HoldAtMostWhatTheLedgerSays) {
   EXPECT_NEAR(peak.bytes / of_ledger(j, 0, Phase::update_actor), 1, 1e-3);
 }
 
+// The same of several data-parallel ranks, and of steps in the backward pass.
+TEST(PhaseProgram, PlainLoopsHoldWhatTheLedgerSays) {
+  for (char const* name : {"llama-3.1-8b-instruct", "llama-3.2-1b"}) {
+    for (int gpus : {1, 8}) {
+      for (bool in_backward : {false, true}) {
+        Job j = test::plain_job(test::model(name), AlgorithmKind::sft, gpus);
+        j.train.kind = TrainerKind::ddp;
+        j.train.recompute = Recompute::full;
+        j.train.cross_entropy = CrossEntropy::fused;
+        j.train.optimizer_in_backward = in_backward && gpus == 1;
+        j.algorithm.train_batch = 4 * gpus;
+        std::vector<double> const tokens(4, allowed_micro_batches(j).update);
+        Peak const peak = peak_of(update_program(j, kActor, 0, {tokens}));
+        EXPECT_NEAR(peak.bytes / of_ledger(j, 0, Phase::update_actor), 1, 1e-3)
+            << name << gpus << in_backward;
+      }
+    }
+  }
+}
+
+// Five equal micro-batches with fp32 logits and the entropy beside them.
+TEST(PhaseProgram, RepeatedMicroBatchesWithEntropyAreWritten) {
+  Job j = test::plain_job(test::model("llama-3.2-1b"), AlgorithmKind::grpo, 8);
+  j.train.kind = TrainerKind::megatron;
+  for (Entropy e : {Entropy::whole, Entropy::chunked}) {
+    j.train.entropy = e;
+    j.train.entropy_in_update = true;
+    std::vector<double> const tokens(5, 512);
+    EXPECT_EQ(peak_of(forward_program(j, kActor, 0, tokens)).left, 0);
+    EXPECT_EQ(peak_of(update_program(j, kActor, 0, {tokens})).left, 0);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(
     All, Programs,
     testing::Values(Case{"megatron", TrainerKind::megatron, Recompute::none, 1, CrossEntropy::whole},

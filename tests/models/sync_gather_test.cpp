@@ -12,13 +12,20 @@ TEST(SyncGather, WhatARankHoldsOfTheModel) {
   Job job = test::plain_job(test::model("llama-3.1-8b"), AlgorithmKind::grpo, 8);
   job.train.kind = TrainerKind::fsdp2;
   job.train.zero_stage = 3;
-  EXPECT_DOUBLE_EQ(gathered_for_sync(job).value, 0);
+  auto const held = [&] { return gathered_for_sync(job, memory_ledger(job).front()).value; };
+  EXPECT_DOUBLE_EQ(held(), 0);
   job.framework.sync_gather = SyncGather::whole;
-  EXPECT_DOUBLE_EQ(gathered_for_sync(job).value, 2 * 8'030'261'248.0);
+  EXPECT_DOUBLE_EQ(held(), 2 * 8'030'261'248.0);
   job.framework.sync_gather = SyncGather::shards;
-  EXPECT_DOUBLE_EQ(gathered_for_sync(job).value, 4 * 8'030'261'248.0 / 8);
+  EXPECT_DOUBLE_EQ(held(), 4 * 8'030'261'248.0 / 8);
+  // Megatron at tp 8: an eighth of the weights, in bf16.
+  Job cut = job;
+  cut.train.kind = TrainerKind::megatron;
+  cut.train.zero_stage = 0;
+  cut.train.parallel.tp = 8;
+  EXPECT_NEAR(gathered_for_sync(cut, memory_ledger(cut).front()).value, 2 * 8'030'261'248.0 / 8, 1e6);
   job.framework.sync_gathered = GB(27);
-  EXPECT_DOUBLE_EQ(gathered_for_sync(job).value, 27e9);
+  EXPECT_DOUBLE_EQ(held(), 27e9);
 }
 
 // NeMo-RL pull request 3356: 129,280 x 7,168 x 2 B = 1,853,358,080 B do not go into half of 3,542,522,264 B,

@@ -112,7 +112,7 @@ TEST(MemoryCommand, ReplaysASnapshot) {
   run_command(&add_run_command, {"run", incident, "--steps", "2", "--snapshot", file});
   CommandRun const plain = run({"memory", "--replay", file});
   EXPECT_EQ(plain.exit_code, 0) << plain.err;
-  EXPECT_THAT(plain.out, HasSubstr("All of it fits."));
+  EXPECT_THAT(plain.out, HasSubstr("All of it fits on a card without limit"));
   EXPECT_THAT(plain.out, HasSubstr("actor optimizer_states: model"));
   CommandRun const small = run({"memory", "--replay", file, "--visible-memory", "120 GiB"});
   EXPECT_THAT(small.out, HasSubstr("Out of memory at event "));

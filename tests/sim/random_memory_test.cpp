@@ -25,7 +25,7 @@ Job draw_any(Draw& draw, int i) {
 void draw_memory(Job& job, Draw& draw) {
   job.train.allocator.expandable_segments = draw.coin();
   job.train.entropy = draw.of({Entropy::none, Entropy::whole, Entropy::chunked});
-  job.train.fresh_streams = draw.of({0, 0, 2});
+  job.train.fresh_streams = draw.coin();
   job.framework.empty_cache = draw.coin();
   job.framework.sync_gather =
       draw.of({SyncGather::tensor, SyncGather::shards, SyncGather::whole, SyncGather::first_rank});
