@@ -250,6 +250,14 @@ std::vector<RankLedger> memory_ledger(Job const& job, ProcessMemory const& proce
   return ledgers;
 }
 
+std::size_t ledger_of_stage(std::vector<RankLedger> const& ledgers, int stage) {
+  std::size_t found = 0;
+  for (std::size_t l = 0; l < ledgers.size(); ++l) {
+    if (ledgers[l].pipeline_stage <= stage) found = l;
+  }
+  return found;
+}
+
 bool is_present(LedgerLine const& line, Phase phase) {
   return line.phases.empty() || contains(line.phases, phase);
 }

@@ -71,6 +71,9 @@ struct RankLedger {
 std::vector<RankLedger> memory_ledger(Job const& job, ProcessMemory const& process = process_memory(),
                                       std::map<Role, MicroBatchTokens> const& dealt = {});
 
+// The one of a pipeline stage: the last that starts at or before it.
+std::size_t ledger_of_stage(std::vector<RankLedger> const& ledgers, int stage);
+
 Bytes total(RankLedger const& l, Phase phase, bool host = false);
 // The GPU lines of one category.
 Bytes category_total(RankLedger const& l, Phase phase, MemoryCategory c);

@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/batching.hpp"
 #include "models/engine_memory.hpp"
 #include "models/residency.hpp"
 #include "models/sync_gather.hpp"
-#include "sim/sample_shards.hpp"
+#include "sim/micro_batches.hpp"
 
 namespace rollcast {
 namespace {
@@ -21,34 +20,21 @@ struct Work {
   std::vector<std::vector<double>> tokens;
 };
 
-bool trains(Phase phase) { return contains({Phase::update_actor, Phase::update_critic}, phase); }
-
 // Of the replica with the largest micro-batch.
 Work largest_work(Team const& team, Batch& batch, Phase phase) {
-  PassKind const pass = trains(phase) ? PassKind::training : PassKind::forward;
-  std::vector<RankLengths> steps;
-  if (trains(phase))
-    steps = optimizer_steps(team, batch);
-  else
-    steps.push_back(forward_lengths(team, batch));
-  std::vector<std::vector<std::vector<MicroBatch>>> all;  // [step][replica]
-  std::int64_t most = -1;
+  auto all = micro_batches_of(team, batch, phase);
+  double most = -1;
   Work w;
-  for (RankLengths const& lengths : steps) {
-    all.push_back(make_rank_batches(team.job, lengths, pass));
-    for (std::size_t r = 0; r < all.back().size(); ++r) {
-      for (MicroBatch const& m : all.back()[r]) {
-        if (m.tokens <= most) continue;
-        most = m.tokens;
+  for (auto const& step : all) {
+    for (std::size_t r = 0; r < step.size(); ++r) {
+      for (double tokens : step[r]) {
+        if (tokens <= most) continue;
+        most = tokens;
         w.replica = r;
       }
     }
   }
-  for (auto const& step : all) {
-    auto& tokens = w.tokens.emplace_back();
-    for (MicroBatch const& m : step[w.replica])
-      tokens.push_back(std::ceil(static_cast<double>(m.tokens) / team.job.train.parallel.cp));
-  }
+  for (auto& step : all) w.tokens.push_back(std::move(step[w.replica]));
   return w;
 }
 
@@ -66,12 +52,8 @@ void allow_largest(Job const& of_team, Phase phase, Work& w) {
   if (largest != nullptr) *largest = std::max(*largest, most);
 }
 
-RankLedger const& ledger_of_stage(PoolState const& pool, int stage) {
-  RankLedger const* found = &pool.ledgers.front();
-  for (RankLedger const& l : pool.ledgers) {
-    if (l.pipeline_stage <= stage) found = &l;
-  }
-  return *found;
+RankLedger const& ledger_of(PoolState const& pool, int stage) {
+  return pool.ledgers[ledger_of_stage(pool.ledgers, stage)];
 }
 
 ModelRole role_of(PhaseRun const& p, Team const& team) {
@@ -105,7 +87,7 @@ struct Step {
 
 Step take_through(PhaseRun const& p, Team const* team, Work const& work, FollowedRank& followed) {
   Job const& job = p.pool.job;
-  RankLedger const& l = ledger_of_stage(p.pool, followed.stage);
+  RankLedger const& l = ledger_of(p.pool, followed.stage);
   bool const own = job.rollout.kind == EngineKind::hf && colocated(job);
   RankMemory& m = followed.memory;
   auto const program = program_of(p, team, work, l, followed);
@@ -186,7 +168,7 @@ OomRecord record_of(PhaseRun const& p, Team* team, Work const& work, FollowedRan
   oom.allocated = bytes(static_cast<double>(f.figures.allocated));
   oom.figures = f.figures;
   if (!holds_models(p.pool.job)) {
-    oom.figures = of_engine_alone(p, ledger_of_stage(p.pool, followed.stage), f);
+    oom.figures = of_engine_alone(p, ledger_of(p.pool, followed.stage), f);
     oom.allocated = bytes(static_cast<double>(oom.figures->allocated));
   }
   return oom;
@@ -205,8 +187,8 @@ void follow_memory(PoolState& pool, RunOptions const& options) {
   bool const flat = t.kind == TrainerKind::megatron || t.kind == TrainerKind::deepspeed;
   int const stages = holds_models(pool.job) ? t.parallel.pp : 1;
   for (int stage = 0; stage < stages; ++stage) {
-    RankLedger const& l = ledger_of_stage(pool, stage);
-    if (stage > 0 && &l == &ledger_of_stage(pool, stage - 1)) continue;
+    RankLedger const& l = ledger_of(pool, stage);
+    if (stage > 0 && &l == &ledger_of(pool, stage - 1)) continue;
     int const pieces = flat ? 1 : kMatricesOfALayer * pool.job.model.layers;
     pool.followed.push_back({stage, RankMemory(l.capacity, t.allocator, pieces)});
     if (options.record_allocations) pool.followed.back().memory.record_history();
@@ -241,7 +223,7 @@ void record_followed(PhaseRun const& p, Seconds start) {
     // A run that ends here has not done all of the program.
     Seconds const whole = length / std::max(marks.back().done, 1e-9);
     for (int c = 0; c < p.pool.classes(); ++c) {
-      if (&p.pool.ledger_of(p.pool.first_class() + c) != &ledger_of_stage(p.pool, followed.stage)) continue;
+      if (&p.pool.ledger_of(p.pool.first_class() + c) != &ledger_of(p.pool, followed.stage)) continue;
       double from = 0;
       for (MemoryMark const& m : marks) {
         Counter counter{.rank_class = p.pool.first_class() + c,

@@ -6,10 +6,9 @@
 #include <cmath>
 #include <map>
 
-#include "models/batching.hpp"
 #include "models/engine_start.hpp"
 #include "models/residency.hpp"
-#include "sim/sample_shards.hpp"
+#include "sim/micro_batches.hpp"
 
 namespace rollcast {
 namespace {
@@ -35,39 +34,13 @@ std::size_t ledger_index(PoolState const& pool, int of_class) {
   return static_cast<std::size_t>(pool.ledger_of_class[static_cast<std::size_t>(of_class)]);
 }
 
-// Stages with equal lines share a ledger: the last one that starts at or before the stage.
-std::vector<int> ledgers_of_classes(std::vector<RankLedger> const& ledgers, Placement const& placement) {
-  std::vector<int> of_class;
-  for (ClassPlace const& place : placement.places) {
-    int found = 0;
-    for (std::size_t l = 0; l < ledgers.size(); ++l) {
-      if (ledgers[l].pipeline_stage <= place.stage) found = static_cast<int>(l);
-    }
-    of_class.push_back(found);
-  }
-  return of_class;
-}
-
-double largest_micro_batch(Team const& team, Batch& batch, PassKind pass) {
-  std::vector<RankLengths> steps;
-  if (pass == PassKind::training)
-    steps = optimizer_steps(team, batch);
-  else
-    steps.push_back(forward_lengths(team, batch));
-  std::int64_t most = 0;
-  for (RankLengths const& lengths : steps) {
-    for (auto const& of_rank : make_rank_batches(team.job, lengths, pass)) {
-      for (MicroBatch const& m : of_rank) most = std::max(most, m.tokens);
-    }
-  }
-  return std::ceil(static_cast<double>(most) / team.job.train.parallel.cp);
-}
-
 }  // namespace
 
 void take_ledgers(RunState& run, PoolState& pool) {
   pool.ledgers = memory_ledger(pool.job, process_memory(), run.largest);
-  pool.ledger_of_class = ledgers_of_classes(pool.ledgers, pool.placement);
+  pool.ledger_of_class.clear();
+  for (ClassPlace const& place : pool.placement.places)
+    pool.ledger_of_class.push_back(static_cast<int>(ledger_of_stage(pool.ledgers, place.stage)));
   run.log.ledgers.clear();
   run.log.ledger_of_class.clear();
   for (auto const& each : run.pools) {
@@ -80,11 +53,15 @@ void take_ledgers(RunState& run, PoolState& pool) {
 void note_micro_batches(PhaseRun const& p, Team const& team) {
   TrainerOptions const& t = team.job.train;
   if (!p.run.options.memory_as_dealt || t.packing || t.dynamic_batching) return;
-  bool const trains = contains({Phase::update_actor, Phase::update_critic}, p.phase);
-  double const tokens = largest_micro_batch(team, p.batch, trains ? PassKind::training : PassKind::forward);
+  double tokens = 0;
+  for (auto const& step : micro_batches_of(team, p.batch, p.phase)) {
+    for (auto const& of_replica : step) {
+      for (double each : of_replica) tokens = std::max(tokens, each);
+    }
+  }
   Role const role = p.phase == Phase::reference ? Role::reference : team.role;
   MicroBatchTokens& so_far = p.run.largest[role];
-  double& most = trains ? so_far.update : so_far.forward;
+  double& most = trains(p.phase) ? so_far.update : so_far.forward;
   if (tokens <= most) return;
   most = tokens;
   take_ledgers(p.run, p.pool);
