@@ -1,5 +1,7 @@
 #include "sim/followed_memory.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -254,6 +256,22 @@ void keep_snapshot(RunState& run) {
     }
   }
   if (fullest != nullptr) run.log.snapshot = fullest->memory.snapshot(0);
+}
+
+std::string retries_note(RunState const& run) {
+  std::string list;
+  for (auto const& pool : run.pools) {
+    std::int64_t most = 0;
+    for (FollowedRank const& f : pool->followed) most = std::max(most, f.memory.stats().num_alloc_retries);
+    if (most > 0)
+      list += fmt::format("{}{} times on {}", list.empty() ? "" : ", ", most,
+                          run.log.pools[static_cast<std::size_t>(pool->index)].name);
+  }
+  if (list.empty()) return {};
+  return "PyTorch's allocator gave its cache back to find room (num_alloc_retries) " + list +
+         ": the GPU waits each time, which is not priced here; smaller micro-batches or expandable segments "
+         "avoid "
+         "it";
 }
 
 }  // namespace rollcast

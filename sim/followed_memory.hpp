@@ -7,6 +7,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "sim/run_state.hpp"
 
@@ -17,6 +18,9 @@ void follow_memory(PoolState& pool, RunOptions const& options);
 // Of the trainer's fullest rank that is followed, into EventLog::snapshot, where the run has left none there;
 // only with RunOptions::record_allocations.
 void keep_snapshot(RunState& run);
+
+// "": no allocator had to give its cache back to find room.
+std::string retries_note(RunState const& run);
 
 // Takes the pool's ranks through the phase under way, computed by `team` (none: nothing is computed). At an
 // allocation that fails: when and which; the time is that of the allocation, at or after now.

@@ -75,6 +75,7 @@ EventLog simulate(Scenario const& scenario, std::span<Profile const* const> of_p
   if (!result.leftovers.empty() && !run.stopped)
     throw std::logic_error("simulation ended with work left over: " + result.leftovers.front());
   keep_snapshot(run);
+  if (std::string note = retries_note(run); !note.empty()) log.notes.push_back(std::move(note));
   if (std::string note = unmeasured_collectives(run); !note.empty()) log.notes.push_back(std::move(note));
   return log;
 }
