@@ -118,8 +118,17 @@ void add_engine_lines(std::vector<LedgerLine>& lines, Job const& job, ProcessMem
   }
   add(MemoryCategory::cuda_context, "engine context", measured(process.cuda_context),
       process.cuda_context.value, always);
-  add(MemoryCategory::engine_residue, "engine residue", measured(process.engine_residue),
-      process.engine_residue.value, always);
+  if (e.logprobs) {
+    add(MemoryCategory::logits, "log-probabilities of a step",
+        fmt::format("fp32 log-softmax of {} sequences x {}, which the start-up profile leaves out (vLLM "
+                    "v1/sample/sampler.py, compute_logprobs)",
+                    e.max_num_seqs, grouped(static_cast<double>(job.model.vocab))),
+        bytes(4.0 * e.max_num_seqs * job.model.vocab), only(all, {Phase::generate}));
+  }
+  bool const told = e.residue.value > 0;
+  add(MemoryCategory::engine_residue, "engine residue",
+      told ? "rollout.residue" : measured(process.engine_residue),
+      told ? e.residue : process.engine_residue.value, always);
   if (!sleeps || e.sleep_level != 1) return;
   LedgerLine copy;
   copy.role = Role::rollout;

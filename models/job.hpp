@@ -221,6 +221,7 @@ struct EngineOptions {
   double gpu_memory_utilization = 0.9;
   KvCache kv = KvCache::paged;
   Bytes kv_cache_bytes;   // of KV pages on a rank, in place of what gpu_memory_utilization leaves; 0: that
+  Bytes residue;          // kept asleep beyond context, communicators and graphs; 0: as measured
   int adapter_slots = 0;  // adapters that the engine holds at a time (vLLM's max_loras); 0: as many as needed
   int block_size = 16;    // tokens per KV page
   int max_num_seqs = 1024;

@@ -231,6 +231,10 @@ void describe(Fields& f, EngineOptions& e, Gpu const& gpu) {
            "prompts started over prompts needed; the phase ends when enough have finished");
   f.flag("partial_rollout", e.partial_rollout,
          "samples that are unfinished then go on in the next step; else they are thrown away");
+  f.quantity(
+      "residue", e.residue, kNotNegative,
+      "GPU memory that a sleeping engine keeps beyond context, communicators and graphs; 0: as measured for "
+      "vLLM");
   f.integer("adapter_slots", e.adapter_slots, {0, 1e6, false},
             "adapters that the engine holds at a time (vLLM's max_loras); 0: as many as are needed");
   f.integer("block_size", e.block_size, {1, 65536, false}, "tokens per KV page");

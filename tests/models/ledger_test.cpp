@@ -443,5 +443,17 @@ TEST(Ledger, SameJobSameLedger) {
   }
 }
 
+// Log-probabilities of 1,024 sequences over 128,256 entries in fp32, 525 MB, are there beside the pages.
+TEST(Ledger, AnEnginesLogProbabilitiesAndResidue) {
+  Job job = colocated_grpo();
+  Bytes const without = total(memory_ledger(job).front(), Phase::generate);
+  job.rollout.logprobs = true;
+  EXPECT_NEAR((total(memory_ledger(job).front(), Phase::generate) - without).value, 4.0 * 1024 * 128'256, 1);
+  job.rollout.logprobs = false;
+  job.rollout.residue = GiB(4.11);
+  Bytes const more = GiB(4.11) - process_memory().engine_residue.value;
+  EXPECT_NEAR((total(memory_ledger(job).front(), Phase::generate) - without).value, more.value, 1);
+}
+
 }  // namespace
 }  // namespace rollcast
