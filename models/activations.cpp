@@ -193,7 +193,8 @@ Bytes kept_activations(Architecture const& a, int layer, TrainerOptions const& t
                        std::optional<Adapter> const& adapter, double tokens) {
   Kept k;
   if (recompute == Recompute::full) {
-    k.whole = a.hidden;
+    bool const fp32 = adapter && adapter->unquantized == DType::fp32;
+    (fp32 ? k.whole_fp32 : k.whole) = a.hidden;
   } else {
     k = kept_elements(a, layer, t, adapter);
     if (recompute == Recompute::selective && !is_linear_attention_layer(a, layer)) k.cut_fp32 -= a.heads;

@@ -7,7 +7,8 @@
 //
 //   none       8 h  [two norm inputs, two linear inputs]      + (4 q + 4 k + 4 heads + 6 f) / t
 //   selective  the same without the row sums (4 heads / t)
-//   full       2 h  [the layer's input]
+//   full       2 h  [the layer's input; 4 h where embedding and norms are in fp32 and so is what runs through
+//                    the layers: adapters after PEFT's prepare_model_for_kbit_training (unquantized fp32)]
 //
 // The 8 h and 2 h parts are cut by t only with sequence parallelism; the inputs of experts, which etp ranks
 // gather for each other, by t / etp. An MLP without a gate keeps 4 f instead

@@ -27,7 +27,7 @@ void add_logits(std::vector<LedgerLine>& lines, Part const& p, double tokens, bo
                 std::vector<Phase> const& phases) {
   if (!p.has_logits) return;
   TrainerOptions const& t = p.job.train;
-  LogitsKept const kept = logits_kept(p.model, t, backward);
+  LogitsKept const kept = logits_kept(p.model, t, p.adapter, backward);
   bool const linear = t.cross_entropy == CrossEntropy::linear;
   std::string const rows =
       fmt::format("{} tokens x {} {}{}", grouped(tokens),
@@ -43,7 +43,7 @@ void add_logits(std::vector<LedgerLine>& lines, Part const& p, double tokens, bo
   };
   add("logits", logits_bytes(kept, t), kept.copies);
   add("fp32 logits", fp32_logits_bytes(kept), kept.fp32_copies);
-  EntropyCopies const e = entropy_copies(p.model, t, p.role.role, backward);
+  EntropyCopies const e = entropy_copies(p.model, t, p.adapter, p.role.role, backward);
   double const at_once = std::min(tokens, e.rows);
   Bytes const more = e.copies * (at_once * e.per_token) - tokens * (fp32_logits_bytes(kept) - e.before);
   add_line(lines,

@@ -1,6 +1,8 @@
 // Copies of a micro-batch's logits: those of the loss on log-probabilities, and the entropy's.
 #pragma once
 
+#include <optional>
+
 #include "models/architecture.hpp"
 #include "models/job.hpp"
 #include "models/roles.hpp"
@@ -29,7 +31,11 @@ struct LogitsKept {
   int copies = 1;
   int fp32_copies = 0;
 };
-LogitsKept logits_kept(Architecture const& a, TrainerOptions const& t, bool backward);
+// adapter: of a base whose other weights are fp32 (PEFT's prepare_model_for_kbit_training) the product's
+// result is cast and gone (transformers models/llama: logits = logits.float()), and whole fp32 logits are
+// 0 + fp32 4, forward alone 2.
+LogitsKept logits_kept(Architecture const& a, TrainerOptions const& t, std::optional<Adapter> const& adapter,
+                       bool backward);
 Bytes logits_bytes(LogitsKept const& k, TrainerOptions const& t);  // in the weights' type
 Bytes fp32_logits_bytes(LogitsKept const& k);
 
@@ -46,6 +52,7 @@ struct EntropyCopies {
   Bytes per_token;  // of each copy
   Bytes before;     // per token, what the log-probabilities leave behind of fp32_logits_bytes
 };
-EntropyCopies entropy_copies(Architecture const& a, TrainerOptions const& t, Role role, bool backward);
+EntropyCopies entropy_copies(Architecture const& a, TrainerOptions const& t,
+                             std::optional<Adapter> const& adapter, Role role, bool backward);
 
 }  // namespace rollcast

@@ -122,7 +122,7 @@ void take_buffers(Writer& w, Blocks& blocks, std::vector<UpdateBuffer> const& bu
 Blocks take_logits(Writer& w, Part const& p, double tokens, bool backward) {
   Blocks kept;
   if (!p.has_logits) return kept;
-  LogitsKept const k = logits_kept(p.model, p.train(), backward);
+  LogitsKept const k = logits_kept(p.model, p.train(), p.adapter, backward);
   auto const take = [&](std::string_view name, Bytes each, int copies) {
     for (int i = 0; i < copies; ++i)
       take_into(kept, w.take(MemoryCategory::logits, name, tokens * each / copies));
@@ -130,7 +130,7 @@ Blocks take_logits(Writer& w, Part const& p, double tokens, bool backward) {
   take("logits", logits_bytes(k, p.train()), k.copies);
   std::size_t const own = kept.size();
   take("fp32 logits", fp32_logits_bytes(k), k.fp32_copies);
-  EntropyCopies const e = entropy_copies(p.model, p.train(), p.role.role, backward);
+  EntropyCopies const e = entropy_copies(p.model, p.train(), p.adapter, p.role.role, backward);
   if (e.copies == 0) return kept;
   double const stay = k.fp32_copies > 0 ? e.before / fp32_logits_bytes(k) * k.fp32_copies : 0;
   Blocks gone(kept.begin() + static_cast<std::ptrdiff_t>(own + static_cast<std::size_t>(std::lround(stay))),

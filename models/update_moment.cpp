@@ -89,7 +89,7 @@ UpdateMoment largest_moment(Job const& job, ModelRole const& r, int stage, doubl
   bool const has_logits = s.has_lm_head && !has_value_head(r.role);
   Bytes logits;
   if (has_logits) {
-    LogitsKept const kept = logits_kept(a, t, true);
+    LogitsKept const kept = logits_kept(a, t, adapter, true);
     logits = tokens * (logits_bytes(kept, t) + fp32_logits_bytes(kept));
   }
   bool const fresh = gradients_come_fresh(job);

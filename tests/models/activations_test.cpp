@@ -261,7 +261,7 @@ TEST(Activations, RecomputeNeverKeepsMore) {
 // entries was asked for as 13.91 GiB.
 TEST(Activations, LogitsOfAReportedOom) {
   TrainerOptions t;
-  LogitsKept const kept = logits_kept(test::model("qwen3-32b"), t, false);
+  LogitsKept const kept = logits_kept(test::model("qwen3-32b"), t, {}, false);
   double const one = 24'576 * fp32_logits_bytes(kept).value / kept.fp32_copies;
   EXPECT_DOUBLE_EQ(one, 24'576.0 * 151'936 * 4);
   EXPECT_NEAR(one / GiB(1).value, 13.91, 0.005);
@@ -272,7 +272,7 @@ TEST(Activations, LogitsCopies) {
   Architecture const a = test::model("qwen3-32b");
   // Bytes per entry at the peak, in bf16: forward alone, with backward.
   auto const each = [&](bool backward) {
-    LogitsKept const k = logits_kept(a, t, backward);
+    LogitsKept const k = logits_kept(a, t, {}, backward);
     return (logits_bytes(k, t) + fp32_logits_bytes(k)).value / k.entries;
   };
   EXPECT_DOUBLE_EQ(each(true), 10);
@@ -297,7 +297,7 @@ TEST(Activations, LogitsCopies) {
   t.cross_entropy = CrossEntropy::fused;
   EXPECT_DOUBLE_EQ(each(true), 2);
   t.cross_entropy = CrossEntropy::linear;
-  EXPECT_DOUBLE_EQ(logits_kept(a, t, true).entries, 5120);  // as the model is wide
+  EXPECT_DOUBLE_EQ(logits_kept(a, t, {}, true).entries, 5120);  // as the model is wide
   EXPECT_DOUBLE_EQ(each(true), 2);
   t.kernels = KernelStack::eager;
   EXPECT_DOUBLE_EQ(each(true), 18);

@@ -10,7 +10,7 @@ namespace rollcast {
 namespace {
 
 double entropy_bytes(TrainerOptions const& t, double tokens) {
-  EntropyCopies const e = entropy_copies(test::model("qwen3-1.7b"), t, Role::actor, false);
+  EntropyCopies const e = entropy_copies(test::model("qwen3-1.7b"), t, {}, Role::actor, false);
   return e.copies * std::min(tokens, e.rows) * e.per_token.value;
 }
 
@@ -33,10 +33,22 @@ TEST(EntropyCopies, AreTheActors) {
   Architecture const a = test::model("qwen3-1.7b");
   TrainerOptions t;
   t.entropy = Entropy::whole;
-  EXPECT_EQ(entropy_copies(a, t, Role::reference, false).copies, 0);
-  EXPECT_EQ(entropy_copies(a, t, Role::actor, true).copies, 0);
+  EXPECT_EQ(entropy_copies(a, t, {}, Role::reference, false).copies, 0);
+  EXPECT_EQ(entropy_copies(a, t, {}, Role::actor, true).copies, 0);
   t.entropy_in_update = true;
-  EXPECT_EQ(entropy_copies(a, t, Role::actor, true).copies, 3);
+  EXPECT_EQ(entropy_copies(a, t, {}, Role::actor, true).copies, 3);
+}
+
+// A base of four bits with all else in fp32: four fp32 copies and nothing in bf16.
+TEST(LogitsKept, OfACastHeadOnlyTheCastIsLeft) {
+  Architecture const a = test::model("llama-3.1-8b");
+  TrainerOptions t;
+  t.kind = TrainerKind::ddp;
+  Adapter prepared;
+  EXPECT_EQ(logits_kept(a, t, prepared, true).copies, 1);
+  prepared.unquantized = DType::fp32;
+  EXPECT_EQ(logits_kept(a, t, prepared, true).copies, 0);
+  EXPECT_EQ(logits_kept(a, t, prepared, true).fp32_copies, 4);
 }
 
 // slime issue 2253: logits are those of all tokens, prompts and tool results too. 11,600 x 248,320 x 4 B =
