@@ -191,8 +191,10 @@ void add_counters(EventLog const& log, Trace& t) {
     Counter const& c = log.counters[n];
     RankClassInfo const& info = log.rank_classes[static_cast<std::size_t>(c.rank_class)];
     std::int64_t const ns = nanoseconds(c.time.value);
-    std::string args = fmt::format("\"value\":{}", nine_digits(c.value));
-    std::string name = fmt::format("{} {}", info.name, name_of(c.kind));
+    bool const torch = c.kind == CounterKind::torch_allocated || c.kind == CounterKind::torch_reserved;
+    double const shown = torch ? c.value / GiB(1).value : c.value;
+    std::string args = fmt::format("\"value\":{}", nine_digits(shown));
+    std::string name = fmt::format("{} {}{}", info.name, name_of(c.kind), torch ? " (GiB)" : "");
     if (c.kind == CounterKind::memory) {
       auto& series = memory[static_cast<std::size_t>(c.rank_class)];
       series[{c.role, c.category}] = c.value;
