@@ -65,7 +65,10 @@ std::string_view name_of(CounterKind k) {
 
 std::string needs_text(OomRecord const& o) {
   std::string needs = o.allocation + " needs " + format(o.requested);
-  if (o.figures && o.requested <= o.free) needs += " in a segment of " + torch_size(o.figures->tried);
+  if (o.figures && o.figures->allowed && o.figures->tried <= o.figures->free)
+    needs += " beyond the " + torch_size(*o.figures->allowed) + " that its process may hold";
+  else if (o.figures && o.requested <= o.free)
+    needs += " in a segment of " + torch_size(o.figures->tried);
   return needs + ", " + format(o.free) + " is free";
 }
 

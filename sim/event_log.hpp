@@ -136,7 +136,7 @@ struct OomRecord {
 };
 
 // "actor logits: fp32 logits needs 3.84 GiB, 3.56 GiB is free"; of a small tensor with the segment that
-// PyTorch asks for.
+// PyTorch asks for, of a process at its memory fraction with what that allows.
 std::string needs_text(OomRecord const& o);
 
 // A program that gives up for another reason than memory that is used up.

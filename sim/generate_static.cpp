@@ -149,10 +149,16 @@ OomRecord record_of(PhaseRun const& p, Job const& job, Overgrown const& o) {
   oom.pool = p.pool.index;
   oom.step = p.batch.step;
   oom.phase = p.phase;
-  oom.allocation = fmt::format("rollout kv_pages: KV growth at token {}", o.length);
-  oom.requested = concatenation(job, o.batch, o.length);
-  oom.free =
-      max(Bytes(0), o.room - static_cache(job, o.batch, o.length) - attention_copies(job, o.batch, o.length));
+  Bytes const left = o.room - static_cache(job, o.batch, o.length);
+  if (o.logits) {
+    oom.allocation = "rollout logits: prompt logits";
+    oom.requested = prompt_logits(job, o.batch, o.length);
+    oom.free = max(Bytes(0), left);
+  } else {
+    oom.allocation = fmt::format("rollout kv_pages: KV growth at token {}", o.length);
+    oom.requested = concatenation(job, o.batch, o.length);
+    oom.free = max(Bytes(0), left - attention_copies(job, o.batch, o.length));
+  }
   oom.figures = figures_of(p.pool.ledger_of(of_class), p.phase, oom.requested, oom.free);
   oom.allocated = bytes(static_cast<double>(oom.figures->allocated));
   return oom;

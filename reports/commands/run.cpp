@@ -134,11 +134,9 @@ void add_run_command(CLI::App& app, int& exit_code) {
       ->type_name("FILE");
   add_output_options(*command, arguments->outputs);
   command
-      ->add_option(
-          "--snapshot", arguments->outputs.snapshot,
-          "Write what PyTorch's allocator did on the rank that runs out of memory, else on the first "
-          "trainer's, for pytorch.org/memory_viz "
-          "(a name that ends in .pickle), or as JSON")
+      ->add_option("--snapshot", arguments->outputs.snapshot,
+                   "Write what PyTorch's allocator did on the rank that runs out of memory, else on the "
+                   "trainer's fullest, for pytorch.org/memory_viz (a name that ends in .pickle), or as JSON")
       ->check(output_path())
       ->type_name("FILE");
   command->add_flag("--explain", arguments->explain, "Print every value and where it came from first");
