@@ -33,6 +33,7 @@ struct Expected {
   Outcome outcome = Outcome::completed;
   std::string reason;                   // part of the outcome's
   std::optional<int> preemptions = {};  // at least
+  std::optional<int> steps = {};        // to run; else as many as validate takes, or up to the step below
   std::optional<OomKind> kind = {};
   std::optional<Phase> phase = {};
   std::optional<std::string> pool = {};

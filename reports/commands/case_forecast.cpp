@@ -34,7 +34,8 @@ struct Figures {
 // As many as `run` takes, or up to the step that is expected to be the last.
 int steps_of(Scenario const& s) {
   int const steps = RunOptions().steps;
-  return s.expected && s.expected->step ? std::max(steps, *s.expected->step) : steps;
+  if (!s.expected) return steps;
+  return std::max(s.expected->steps.value_or(steps), s.expected->step.value_or(0));
 }
 
 std::string figures_text(Scenario const& s, std::vector<Profile> const& profiles) {

@@ -34,6 +34,8 @@ void read_expected(Fields& f, std::optional<Expected>& e) {
         g.text("reason", read.reason, "part of the reason that the report gives");
         if_there(g, "preemptions", read.preemptions,
                  [&](int& v) { g.integer("preemptions", v, kFromOne, "at least so many preemptions"); });
+        if_there(g, "steps", read.steps,
+                 [&](int& v) { g.integer("steps", v, kFromOne, "steps that validate runs for it"); });
         if (read.outcome != Outcome::oom && !g.listing()) {
           for (std::string_view key :
                {"kind", "phase", "pool", "rank", "step", "allocation", "requested", "tolerance"})
