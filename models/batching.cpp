@@ -22,7 +22,10 @@ std::vector<std::vector<MicroBatch>> dynamic(Job const& job, RankLengths const& 
   int const tokens = pass == PassKind::training ? t.tokens_per_micro_batch : t.logprob_tokens_per_micro_batch;
   TokenBudget const budget{.tokens = tokens * t.parallel.cp,
                            .multiple = t.virtual_stages > 1 ? t.parallel.pp : 1};
-  return make_dynamic_batches(ranks, budget);
+  if (t.equal_micro_batches) return make_dynamic_batches(ranks, budget);
+  std::vector<std::vector<MicroBatch>> of_ranks;
+  for (auto const& lengths : ranks) of_ranks.push_back(make_dynamic_batches({lengths}, budget).front());
+  return of_ranks;
 }
 
 }  // namespace

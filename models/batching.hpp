@@ -14,8 +14,8 @@ enum class PassKind { training, forward };
 // For each rank its micro-batches, in order. By TrainerOptions:
 //   dynamic_batching  make_dynamic_batches with tokens_per_micro_batch (forward:
 //   logprob_tokens_per_micro_batch)
-//                     x cp tokens, the same number on every rank; with an interleaved pipeline a multiple of
-//                     pp
+//                     x cp tokens, the same number on every rank (equal_micro_batches; else each its own);
+//                     with an interleaved pipeline a multiple of pp
 //   packing           make_micro_batches, packs of pack_tokens (0: the longest sequence of the workload)
 //   else              micro_batch (forward: logprob_micro_batch) neighbours, of DPO as many pairs, padded to
 //   the

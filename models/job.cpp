@@ -164,6 +164,8 @@ std::vector<Phase> all_phases() {
   return all;
 }
 
+bool trains(Phase phase) { return phase == Phase::update_actor || phase == Phase::update_critic; }
+
 std::string_view name_of(Phase v) {
   switch (v) {
     case Phase::wake:

@@ -9,9 +9,14 @@
 
 #include "models/allocator_config.hpp"
 #include "models/architecture.hpp"
+#include "models/faults.hpp"
 #include "models/hardware.hpp"
+#include "models/launcher.hpp"
 #include "models/lengths.hpp"
+#include "models/network.hpp"
+#include "models/phase.hpp"
 #include "models/units.hpp"
+#include "models/watchdog.hpp"
 
 namespace rollcast {
 
@@ -128,6 +133,8 @@ struct TrainerOptions {
       0;  // token budget of a packed micro-batch per sequence of micro_batch; 0: longest sequence allowed
   // By a budget of tokens per rank instead of a number of sequences, as verl's use_dynamic_bsz.
   bool dynamic_batching = false;
+  // Every data-parallel rank runs as many micro-batches as the fullest; else each as many as it has need of.
+  bool equal_micro_batches = true;
   int tokens_per_micro_batch = 16384;
   int logprob_tokens_per_micro_batch = 16384;
   Balance balance = Balance::none;
@@ -242,22 +249,6 @@ struct EngineOptions {
 // -------------------------------------------------------------------------------------------------
 enum class FrameworkKind { none, verl, openrlhf, slime, areal, trl, nemo_rl, deepspeed_chat };
 
-enum class Phase {
-  wake,
-  generate,
-  sleep,
-  score,
-  old_logprob,
-  reference,
-  values,
-  advantage,
-  update_critic,
-  update_actor,
-  weight_sync,
-  checkpoint
-};
-
-std::vector<Phase> all_phases();
 // When models on other GPUs than the engines' see the samples: all at once when the last is generated; each
 // batch that an engine is given (rollout.feed) before it gets the next; as they come, the engines going on.
 enum class Experience { step, batch, stream };
@@ -303,6 +294,11 @@ struct FrameworkOptions {
   // is none (NeMo-RL before pull request 1159); else whenever the engine wakes.
   bool offload_with_sync = false;
   double host_memory_share = 1;  // of a node's memory, beyond which the launcher ends processes
+  // One driver calls the workers, which are idle between its calls; else every rank runs the whole loop, and
+  // who has nothing to do waits for the others in a collective.
+  bool single_controller = true;
+  // Whether c10d times the group of a weight sync between pools (NCCL without c10d has no timer).
+  bool sync_watchdog = false;
 };
 
 // ---- workload and schedule
@@ -373,6 +369,7 @@ struct Scoring {
   int workers = 1;             // 1: in the driver, one after another
   std::optional<Sandbox> sandbox;
   std::optional<Environment> environment;
+  Seconds timeout;        // of a sample by rule, which then counts as scored; 0: none
   bool overlap = false;   // samples are scored as they finish
   int padded_tokens = 0;  // critic and reward model see sequences padded to this; 0: as the trainer pads
 };
@@ -414,6 +411,10 @@ struct Job {
   Scoring score;
   ValidationOptions validation;
   CheckpointOptions checkpoint;
+  WatchdogOptions watchdog;
+  LauncherOptions launcher;
+  NetworkOptions network;
+  std::vector<Fault> faults;
 };
 
 // Data-parallel replicas of the trainer: gpus / (tp x pp x cp). The scenario checks guarantee that it
@@ -434,7 +435,6 @@ std::string_view name_of(CrossEntropy v);
 std::string_view name_of(LogitsPrecision v);
 std::string_view name_of(EngineKind v);
 std::string_view name_of(FrameworkKind v);
-std::string_view name_of(Phase v);
 std::string_view name_of(ScheduleKind v);
 std::string_view name_of(AdapterSync v);
 std::string_view name_of(Quantization v);

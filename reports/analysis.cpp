@@ -300,6 +300,9 @@ Analysis analyse(EventLog const& log) {
   }
   a.ooms = log.ooms;
   a.failures = log.failures;
+  a.stalls = log.stalls;
+  a.happenings = log.happenings;
+  a.remedies = log.remedies;
   a.critical_path = critical_path(log, lines);
   a.levers = find_levers(a);
   for (auto const& [name, value] : log.measured) a.measured.push_back({name, value, forecast_of(a, name)});

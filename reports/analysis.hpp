@@ -128,6 +128,9 @@ struct Analysis {
   std::vector<LedgerPeak> ledgers;
   std::vector<OomRecord> ooms;
   std::vector<FailureRecord> failures;
+  std::vector<StallRecord> stalls;
+  std::vector<Happening> happenings;
+  std::vector<Remedy> remedies;
   std::vector<PathShare> critical_path;
   std::vector<Lever> levers;
   std::vector<Comparison> measured;

@@ -35,6 +35,54 @@ void compare(Unmet& u, Expected const& e, OomRecord const& o, Analysis const& a)
     u.differs("requested", format(*e.requested), format(o.requested));
 }
 
+constexpr Seconds kClose(1);
+
+void compare_time(Unmet& u, std::string_view what, std::optional<Seconds> expected,
+                  std::optional<Seconds> got) {
+  if (!expected) return;
+  if (!got || *got < *expected - kClose || *got > *expected + kClose)
+    u.differs(what, format(*expected), got ? format(*got) : "never");
+}
+
+std::optional<Seconds> first_of(Analysis const& a, HappeningKind kind) {
+  for (Happening const& h : a.happenings) {
+    if (h.kind == kind) return h.time;
+  }
+  return std::nullopt;
+}
+
+void compare_incident(Unmet& u, Expected const& e, Analysis const& a) {
+  if (e.stall || e.group || e.operation) {
+    if (a.stalls.empty()) return u.differs("stall", e.stall.value_or("one"), "none");
+    StallRecord const& r = a.stalls.front();
+    u.same("stall", e.stall, std::string(name_of(r.kind)));
+    u.same("group", e.group, r.group);
+    u.same("operation", e.operation, r.operation);
+  }
+  u.part("cause", e.cause.value_or(""), a.happenings.empty() ? "" : a.happenings.front().what);
+  if (a.happenings.empty()) return;
+  Seconds const start = a.happenings.front().time;
+  auto const after = [&](std::optional<Seconds> t) { return t ? std::optional(*t - start) : std::nullopt; };
+  std::optional<Seconds> const detects = first_of(a, HappeningKind::detects);
+  std::optional<Seconds> const ended = after(first_of(a, HappeningKind::ends));
+  compare_time(u, "detected_after", e.detected_after, after(detects));
+  compare_time(u, "ended_after", e.ended_after, ended);
+  if (e.ended_within && (!ended || *ended > *e.ended_within))
+    u.differs("ended_within", format(*e.ended_within), ended ? format(*ended) : "never");
+  if (e.no_end && ended) u.differs("end", "never", format(*ended));
+  std::optional<Seconds> const monitor = first_of(a, HappeningKind::monitor);
+  bool const asks = e.monitor_from || e.monitor_before;
+  if (asks && (!monitor || !detects)) return u.differs("monitor", "a report", "none");
+  if (e.monitor_from && *monitor - *detects < *e.monitor_from)
+    u.differs("monitor_from", format(*e.monitor_from), format(*monitor - *detects));
+  if (e.monitor_before && !(*monitor - *detects < *e.monitor_before))
+    u.differs("monitor_before", format(*e.monitor_before), format(*monitor - *detects));
+  if (e.gpu_hours_lost) {
+    double const lost = ended ? ended->value * static_cast<double>(a.gpus) / 3600 : 0;
+    if (std::fabs(lost / *e.gpu_hours_lost - 1) > 0.01) u.differs("gpu_hours_lost", *e.gpu_hours_lost, lost);
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> unmet(Expected const& e, Analysis const& a) {
@@ -48,6 +96,7 @@ std::vector<std::string> unmet(Expected const& e, Analysis const& a) {
     u.differs("preemptions", fmt::format("at least {}", *e.preemptions), a.preemptions);
   if (e.outcome == Outcome::oom && a.ooms.empty()) u.differs("out of memory", "a record", "none");
   if (!a.ooms.empty()) compare(u, e, a.ooms.front(), a);
+  compare_incident(u, e, a);
   return u.sentences;
 }
 
@@ -57,6 +106,9 @@ std::string expectation_text(Expected const& e) {
   if (e.phase) out += fmt::format(" in {}", name_of(*e.phase));
   if (e.step) out += fmt::format(" of step {}", *e.step);
   if (e.allocation) out += fmt::format(", {}", *e.allocation);
+  if (e.stall) out += fmt::format(" ({})", *e.stall);
+  if (e.group) out += fmt::format(" in {}", *e.group);
+  if (e.no_end) out += ", without end";
   return out;
 }
 

@@ -151,6 +151,45 @@ Json failures_json(Analysis const& a) {
   return out;
 }
 
+Json stalls_json(Analysis const& a) {
+  Json out = Json::array();
+  auto const time = [](std::optional<Seconds> const& t) { return t ? Json(number(*t)) : Json(); };
+  for (StallRecord const& r : a.stalls) {
+    out.push_back({{"time", number(r.time)},
+                   {"kind", name_of(r.kind)},
+                   {"pool", a.pools[static_cast<std::size_t>(r.pool)].name},
+                   {"cause", r.cause},
+                   {"group", r.group.empty() ? Json() : Json(r.group)},
+                   {"op", r.operation.empty() ? Json() : Json(r.operation)},
+                   {"seq", r.group.empty() ? Json() : Json(r.sequence)},
+                   {"waiting_ranks", r.waiting_ranks},
+                   {"missing_ranks", r.missing_ranks},
+                   {"enqueued", time(r.enqueued)},
+                   {"detected", time(r.detected)},
+                   {"killed", time(r.killed)},
+                   {"gpu_seconds_lost", r.gpu_seconds_lost ? Json(number(*r.gpu_seconds_lost)) : Json()}});
+  }
+  return out;
+}
+
+// What happened, second by second, and what would have ended it sooner.
+Json incident_json(Analysis const& a) {
+  if (a.happenings.empty()) return nullptr;
+  Json timeline = Json::array();
+  for (Happening const& h : a.happenings) {
+    timeline.push_back({{"time", number(h.time)},
+                        {"until", number(h.until)},
+                        {"kind", name_of(h.kind)},
+                        {"pool", a.pools[static_cast<std::size_t>(h.pool)].name},
+                        {"ranks", h.ranks},
+                        {"what", h.what}});
+  }
+  Json sooner = Json::array();
+  for (Remedy const& r : a.remedies)
+    sooner.push_back({{"what", r.what}, {"ended", number(r.ended)}, {"saved_seconds", number(r.saved)}});
+  return {{"timeline", timeline}, {"sooner", sooner}};
+}
+
 Json or_null(std::optional<double> const& v) { return v ? Json(number(*v)) : Json(); }
 
 Json samples_json(SampleUse const& s) {
@@ -203,8 +242,9 @@ std::string json_text(Analysis const& a) {
       {"memory", memory},
       {"prices", prices},
       {"oom", ooms_json(a)},
-      {"stalls", Json::array()},
+      {"stalls", stalls_json(a)},
       {"failures", failures_json(a)},
+      {"incident", incident_json(a)},
       {"critical_path", path_json(a)}};
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }

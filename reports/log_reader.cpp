@@ -7,7 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "reports/log_fields.hpp"
 #include "reports/log_file.hpp"
+#include "reports/log_incident.hpp"
 
 namespace rollcast {
 namespace {
@@ -18,91 +20,8 @@ constexpr std::uint64_t kSchema = 1;
 constexpr std::size_t kLongestLine = std::size_t{16} << 20;
 constexpr int kDeepestNesting = 6;
 constexpr std::size_t kMostPools = 256;
-constexpr std::int64_t kLargestCount = 1'000'000'000'000'000;
-constexpr std::int64_t kLargestIndex = 1'000'000'000;
 constexpr std::size_t kMostStaleness = 100'000;
-constexpr double kLatestTime = 1e9;  // seconds; as nanoseconds it still fits into 64 bits
-constexpr double kLargestNumber = 1e30;
-
-// Stays inside this file: read_log turns it into a value.
-struct BadRecord {
-  std::string what;
-};
-
-// One record, field by field.
-class Fields {
- public:
-  Fields(Json const& list, std::string kind) : list_(list), kind_(std::move(kind)) {}
-
-  Json const& next() {
-    if (!list_.is_array() || next_ >= list_.size()) throw BadRecord{kind_ + " record is too short"};
-    return list_[next_++];
-  }
-  bool has_next() const { return list_.is_array() && next_ < list_.size(); }
-  std::string text() {
-    Json const& j = next();
-    if (!j.is_string()) fail("a text", j);
-    return j.get<std::string>();
-  }
-  bool flag() {
-    Json const& j = next();
-    if (!j.is_boolean()) fail("true or false", j);
-    return j.get<bool>();
-  }
-  // A whole number in [least, limit).
-  std::int64_t whole(std::int64_t limit, char const* what, std::int64_t least = 0) {
-    Json const& j = next();
-    if (!j.is_number_integer() || (j.is_number_unsigned() && j.get<std::uint64_t>() > INT64_MAX))
-      fail(what, j);
-    auto const v = j.get<std::int64_t>();
-    if (v < least || v >= limit) fail(what, j);
-    return v;
-  }
-  int index(std::size_t size, char const* what) {
-    return static_cast<int>(whole(static_cast<std::int64_t>(size), what));
-  }
-  int small(char const* what) { return static_cast<int>(whole(kLargestIndex, what)); }
-  // Negative: of the warm-up.
-  int step() { return static_cast<int>(whole(kLargestIndex, "a step", -kLargestIndex)); }
-  std::int64_t count(char const* what) { return whole(kLargestCount, what); }
-  double number(double low, double high) {
-    Json const& j = next();
-    if (!j.is_number()) fail("a number", j);
-    auto const v = j.get<double>();
-    if (!(v >= low && v <= high)) fail(fmt::format("a number from {} to {}", low, high), j);
-    return v;
-  }
-  double amount() { return number(0, kLargestNumber); }
-  Seconds time() { return Seconds(number(0, kLatestTime)); }
-  // Steps over a null, if that is what comes next.
-  bool skip_null() {
-    if (next_ >= list_.size() || !list_[next_].is_null()) return false;
-    ++next_;
-    return true;
-  }
-  template <class E>
-  E name(E last, char const* what) {
-    std::string const t = text();
-    for (int i = 0; i <= static_cast<int>(last); ++i) {
-      if (name_of(static_cast<E>(i)) == t) return static_cast<E>(i);
-    }
-    throw BadRecord{fmt::format("{} record: '{}' is no {}", kind_, t, what)};
-  }
-  void finish() const {
-    if (next_ != list_.size()) throw BadRecord{kind_ + " record is too long"};
-  }
-
- private:
-  [[noreturn]] void fail(std::string const& wanted, Json const& got) const {
-    std::string shown = got.dump(-1, ' ', true, Json::error_handler_t::replace);  // ASCII can be cut
-    if (shown.size() > 40) shown.replace(37, std::string::npos, "...");
-    throw BadRecord{fmt::format("{} record: field {} is {}, not {}", kind_, next_, shown, wanted)};
-  }
-
-  Json const& list_;
-  std::string kind_;
-  std::size_t next_ = 0;
-};
+constexpr double kLargestNumber = LogFields::kLargestNumber;
 
 void order(Seconds start, Seconds end, char const* kind) {
   if (end < start) throw BadRecord{fmt::format("{} record ends before it starts", kind)};
@@ -127,7 +46,7 @@ void read_header(Json const& j, EventLog& log) {
     if (!j.contains(key)) throw BadRecord{fmt::format("the header has no '{}'", key)};
     fields.push_back(j[key]);
   }
-  Fields f(fields, "header");
+  LogFields f(fields, "header");
   log.scenario = f.text();
   Json const& seed = f.next();
   if (!seed.is_number_unsigned()) throw BadRecord{"the header's seed is not a whole number"};
@@ -135,9 +54,9 @@ void read_header(Json const& j, EventLog& log) {
   log.outcome = f.name(Outcome::infeasible, "outcome");
   log.outcome_reason = f.text();
   Json const& notes = f.next();
-  for (Fields n(notes, "notes"); log.notes.size() < notes.size();) log.notes.push_back(n.text());
+  for (LogFields n(notes, "notes"); log.notes.size() < notes.size();) log.notes.push_back(n.text());
   for (Json const& m : f.next()) {
-    Fields pair(m, "measured");
+    LogFields pair(m, "measured");
     std::string name = pair.text();
     log.measured.emplace_back(std::move(name), pair.number(-kLargestNumber, kLargestNumber));
     pair.finish();
@@ -145,7 +64,7 @@ void read_header(Json const& j, EventLog& log) {
   log.measured_source = f.text();
 }
 
-PoolInfo read_pool(Fields& f) {
+PoolInfo read_pool(LogFields& f) {
   PoolInfo p;
   p.name = f.text();
   p.node = f.text();
@@ -158,18 +77,18 @@ PoolInfo read_pool(Fields& f) {
 }
 
 void read_own_prices(Json const& j, OwnPrices& own) {
-  Fields f(j, "own prices");
+  LogFields f(j, "own prices");
   own.profile = f.text();
   own.from = f.text();
   own.stack = f.text();
   own.date = f.text();
   Json const& operations = f.next();
-  for (Fields o(operations, "operations"); own.operations.size() < operations.size();)
+  for (LogFields o(operations, "operations"); own.operations.size() < operations.size();)
     own.operations.push_back(o.text());
   f.finish();
 }
 
-void read_prices(Fields& f, EventLog& log) {
+void read_prices(LogFields& f, EventLog& log) {
   PriceNote& n = log.pools[static_cast<std::size_t>(f.index(log.pools.size(), "a pool of this log"))].prices;
   if (!n.gpu.empty()) throw BadRecord{"prices record: its pool has one already"};
   n.gpu = f.text();
@@ -185,14 +104,14 @@ void read_prices(Fields& f, EventLog& log) {
 }
 
 LedgerLine read_ledger_line(Json const& j) {
-  Fields f(j, "ledger line");
+  LogFields f(j, "ledger line");
   LedgerLine line;
   line.role = f.name(kLastRole, "role");
   line.category = f.name(kLastCategory, "memory category");
   line.bytes = Bytes(f.amount());
   line.host = f.flag();
   Json const& phases = f.next();
-  for (Fields p(phases, "ledger phases"); line.phases.size() < phases.size();)
+  for (LogFields p(phases, "ledger phases"); line.phases.size() < phases.size();)
     line.phases.push_back(p.name(kLastPhase, "phase"));
   line.formula = f.text();
   line.name = f.text();
@@ -200,7 +119,7 @@ LedgerLine read_ledger_line(Json const& j) {
   return line;
 }
 
-RankLedger read_ledger(Fields& f) {
+RankLedger read_ledger(LogFields& f) {
   RankLedger l;
   l.name = f.text();
   l.pipeline_stage = f.small("a pipeline stage");
@@ -212,21 +131,21 @@ RankLedger read_ledger(Fields& f) {
   return l;
 }
 
-void read_rank_class(Fields& f, EventLog& log) {
+void read_rank_class(LogFields& f, EventLog& log) {
   RankClassInfo c;
   c.name = f.text();
   c.pool = f.index(log.pools.size(), "a pool of this log");
   c.node = f.small("a node");
   Json const& ranks = f.next();
   c.ranks.reserve(ranks.size());
-  for (Fields r(ranks, "ranks"); c.ranks.size() < ranks.size();) c.ranks.push_back(r.small("a rank"));
+  for (LogFields r(ranks, "ranks"); c.ranks.size() < ranks.size();) c.ranks.push_back(r.small("a rank"));
   if (c.ranks.empty()) throw BadRecord{"rank_class record: no ranks"};
   if (!f.skip_null()) log.ledger_of_class.push_back(f.index(log.ledgers.size(), "a ledger of this log"));
   log.rank_classes.push_back(std::move(c));
 }
 
 // What older logs do not tell of a step.
-void read_samples(Fields& f, StepRecord& s) {
+void read_samples(LogFields& f, StepRecord& s) {
   s.generated_samples = f.count("a number of samples");
   s.computed_tokens = f.count("a number of tokens");
   s.useful_tokens = f.count("a number of tokens");
@@ -234,14 +153,14 @@ void read_samples(Fields& f, StepRecord& s) {
   Json const& staleness = f.next();
   if (!staleness.is_array()) throw BadRecord{"step record: its staleness is not a list"};
   if (staleness.size() > kMostStaleness) throw BadRecord{"step record: its staleness is too long a list"};
-  for (Fields k(staleness, "staleness"); s.staleness.size() < staleness.size();)
+  for (LogFields k(staleness, "staleness"); s.staleness.size() < staleness.size();)
     s.staleness.push_back(k.count("a number of samples"));
   if (f.skip_null()) return;
   s.signal_samples = f.count("a number of samples");
   if (*s.signal_samples > s.samples) throw BadRecord{"step record: more samples with a signal than samples"};
 }
 
-StepRecord read_step(Fields& f) {
+StepRecord read_step(LogFields& f) {
   StepRecord s;
   s.start = f.time();
   s.end = f.time();
@@ -254,7 +173,7 @@ StepRecord read_step(Fields& f) {
   return s;
 }
 
-PhaseWindow read_phase(Fields& f, EventLog const& log) {
+PhaseWindow read_phase(LogFields& f, EventLog const& log) {
   PhaseWindow w;
   w.pool = f.index(log.pools.size(), "a pool of this log");
   w.step = f.step();
@@ -265,7 +184,7 @@ PhaseWindow read_phase(Fields& f, EventLog const& log) {
   return w;
 }
 
-Span read_span(Fields& f, EventLog const& log) {
+Span read_span(LogFields& f, EventLog const& log) {
   Span s;
   s.rank_class = f.index(log.rank_classes.size(), "a rank class of this log");
   s.step = f.step();
@@ -281,7 +200,7 @@ Span read_span(Fields& f, EventLog const& log) {
   return s;
 }
 
-Counter read_counter(Fields& f, EventLog const& log) {
+Counter read_counter(LogFields& f, EventLog const& log) {
   Counter c;
   c.rank_class = f.index(log.rank_classes.size(), "a rank class of this log");
   c.kind = f.name(CounterKind::memory, "counter");
@@ -292,7 +211,7 @@ Counter read_counter(Fields& f, EventLog const& log) {
   return c;
 }
 
-Handover read_handover(Fields& f, EventLog const& log) {
+Handover read_handover(LogFields& f, EventLog const& log) {
   Handover h;
   h.step = f.step();
   h.from_rank_class = f.index(log.rank_classes.size(), "a rank class of this log");
@@ -304,7 +223,7 @@ Handover read_handover(Fields& f, EventLog const& log) {
   return h;
 }
 
-FailureRecord read_failure(Fields& f, EventLog const& log) {
+FailureRecord read_failure(LogFields& f, EventLog const& log) {
   FailureRecord r;
   r.time = f.time();
   r.kind = f.text();
@@ -318,7 +237,7 @@ FailureRecord read_failure(Fields& f, EventLog const& log) {
 }
 
 OutOfMemory read_figures(Json const& list) {
-  Fields f(list, "oom figures");
+  LogFields f(list, "oom figures");
   OutOfMemory o;
   for (std::int64_t* v : {&o.requested, &o.block, &o.tried, &o.total, &o.free, &o.non_torch, &o.process,
                           &o.allocated, &o.private_pools, &o.reserved_unallocated})
@@ -326,7 +245,7 @@ OutOfMemory read_figures(Json const& list) {
   Json const& others = f.next();
   if (!others.is_array()) throw BadRecord{"oom figures: other processes are no list"};
   for (Json const& each : others) {
-    Fields of(each, "process");
+    LogFields of(each, "process");
     int const pid = of.small("a process");
     o.other_processes.push_back({pid, of.count("bytes")});
     of.finish();
@@ -335,7 +254,7 @@ OutOfMemory read_figures(Json const& list) {
   return o;
 }
 
-OomRecord read_oom(Fields& f, EventLog const& log) {
+OomRecord read_oom(LogFields& f, EventLog const& log) {
   OomRecord o;
   o.kind = f.name(OomKind::host, "kind of memory");
   o.time = f.time();
@@ -357,7 +276,7 @@ OomRecord read_oom(Fields& f, EventLog const& log) {
 bool read_record(Json const& j, std::int64_t records, EventLog& log) {
   if (!j.is_array() || j.empty() || !j[0].is_string()) throw BadRecord{"not a record of a Rollcast log"};
   auto const kind = j[0].get<std::string>();
-  Fields f(j, kind.substr(0, 40));
+  LogFields f(j, kind.substr(0, 40));
   f.next();
   if (kind == "pool") {
     if (log.pools.size() == kMostPools) throw BadRecord{"more pools than a log can have"};
@@ -374,6 +293,12 @@ bool read_record(Json const& j, std::int64_t records, EventLog& log) {
     log.failures.push_back(read_failure(f, log));
   } else if (kind == "oom") {
     log.ooms.push_back(read_oom(f, log));
+  } else if (kind == "stall") {
+    log.stalls.push_back(read_stall(f, log));
+  } else if (kind == "happening") {
+    log.happenings.push_back(read_happening(f, log));
+  } else if (kind == "remedy") {
+    log.remedies.push_back(read_remedy(f));
   } else if (kind == "step") {
     log.steps.push_back(read_step(f));
   } else if (kind == "phase") {

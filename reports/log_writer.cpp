@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "reports/log_file.hpp"
+#include "reports/log_incident.hpp"
 
 namespace rollcast {
 namespace {
@@ -79,6 +80,9 @@ void write_tables(EventLog const& log, std::string& out) {
     out += line_of(Json::array({"failure", finite(r.time.value), r.kind, r.rank, r.pool, r.step, r.what,
                                 finite(r.bytes.value), finite(r.limit.value)}));
   }
+  for (StallRecord const& r : log.stalls) out += line_of(log_record(r));
+  for (Happening const& h : log.happenings) out += line_of(log_record(h));
+  for (Remedy const& r : log.remedies) out += line_of(log_record(r));
   for (OomRecord const& o : log.ooms) {
     out +=
         line_of(Json::array({"oom", name_of(o.kind), finite(o.time.value), o.rank, o.pool, o.step,
@@ -126,7 +130,8 @@ std::string log_text(EventLog const& log) {
                                     [](PoolInfo const& p) { return !p.prices.gpu.empty(); });
   std::size_t const records = log.pools.size() + static_cast<std::size_t>(priced) + log.labels.size() +
                               log.ledgers.size() + log.rank_classes.size() + log.ooms.size() +
-                              log.failures.size() + log.steps.size() + log.phases.size() + log.spans.size() +
+                              log.failures.size() + log.stalls.size() + log.happenings.size() +
+                              log.remedies.size() + log.steps.size() + log.phases.size() + log.spans.size() +
                               log.counters.size() + log.handovers.size();
   fmt::format_to(std::back_inserter(out), "[\"end\",{}]\n", records);
   return out;

@@ -245,6 +245,16 @@ std::string message_part(Analysis const& a, Page const& page) {
   return "\n" + wrapped(words_of(message(*o.figures, 0)), " ", 0, page.width());
 }
 
+// The last thing of an incident; the rest is --incident's.
+std::string incident_part(Analysis const& a, Page const& page) {
+  if (a.happenings.size() < 2) return {};
+  Happening const& last = a.happenings.back();
+  Seconds const length = last.time - a.happenings.front().time;
+  std::string const text = fmt::format("{} after the cause: {}. --incident tells it second by second.",
+                                       format(length), printable(last.what));
+  return "\n" + wrapped(words_of(text), " ", 0, page.width());
+}
+
 char const* advice(LeverKind k) {
   switch (k) {
     case LeverKind::rollout_tail:
@@ -317,6 +327,7 @@ std::string render_terminal(Analysis const& a, TerminalOptions const& options) {
   std::string out = a.outcome == Outcome::completed ? page.bold(verdict(a)) : page.red(verdict(a));
   out += "\n\n" + wrapped(words_of(summary_part(a)), " ", 0, page.width());
   out += message_part(a, page);
+  out += incident_part(a, page);
   out += samples_part(a, page);
   out += prices_part(a, page);
   out += phases_part(a, page);

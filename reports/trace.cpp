@@ -266,6 +266,15 @@ void add_handovers(EventLog const& log, Anchors const& anchors, Trace& t) {
   }
 }
 
+// Marks over all tracks.
+void add_happenings(EventLog const& log, Trace& t) {
+  for (Happening const& h : log.happenings) {
+    t.add(nanoseconds(h.time.value),
+          fmt::format(R"("ph":"i","s":"g","pid":{},"tid":0,"name":{},"cat":"incident")", kPhasesProcess,
+                      json_string(h.what)));
+  }
+}
+
 }  // namespace
 
 std::string trace_text(EventLog const& log) {
@@ -275,6 +284,7 @@ std::string trace_text(EventLog const& log) {
   Anchors const anchors = add_spans(log, t);
   add_counters(log, t);
   add_handovers(log, anchors, t);
+  add_happenings(log, t);
   std::string prices;
   for (PoolInfo const& p : log.pools) {
     std::string const words = sentence(p.prices);

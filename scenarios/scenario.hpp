@@ -42,6 +42,18 @@ struct Expected {
   std::optional<std::string> allocation = {};  // part of its name
   std::optional<Bytes> requested = {};
   double tolerance = 0.001;  // relative, of requested
+  // Of a stall or a failure, after its first cause.
+  std::optional<std::string> stall = {};       // watchdog, hang, rpc_timeout, deadlock
+  std::optional<std::string> group = {};       // that its ranks wait in
+  std::optional<std::string> operation = {};   // ALLGATHER
+  std::optional<std::string> cause = {};       // part of the first happening
+  std::optional<Seconds> detected_after = {};  // within a second
+  std::optional<Seconds> ended_after = {};     // within a second; no_end: never
+  std::optional<Seconds> ended_within = {};    // at most
+  std::optional<Seconds> monitor_from = {};    // the heartbeat monitor speaks at or after
+  std::optional<Seconds> monitor_before = {};
+  bool no_end = false;
+  std::optional<double> gpu_hours_lost = {};  // within 1 %
 };
 
 struct Scenario {

@@ -55,6 +55,7 @@ struct Cluster {
   ClusterSpec spec;
   ClusterGraph graph;
   std::vector<BytesPerSecond> capacity;  // of each link
+  std::vector<BytesPerSecond> shared;    // what other traffic leaves of each; empty: all
   std::vector<bool> is_constraint;       // of each link: false where it can never be the narrowest
 
   // Cables by what hangs on them; GPUs and NICs are numbered node by node.

@@ -57,8 +57,47 @@ std::int64_t Collectives::post(CommunicatorId communicator, int member, std::spa
     ++c.next[m];
   }
   schedule(communicator);
+  watch(communicator);
   return first;
 }
+
+void Collectives::set_timeout(Seconds timeout, std::function<void(CommunicatorId)> late) {
+  timeout_ = timeout;
+  late_ = std::move(late);
+}
+
+// One alarm for the first operation that has not ended: later ones have been enqueued later.
+void Collectives::watch(CommunicatorId id) {
+  if (!timeout_) return;
+  Communicator& c = at(id);
+  std::optional<Seconds> first;
+  if (!c.pending.empty()) {
+    for (auto const& a : c.pending.front().arrivals) {
+      if (a && (!first || *a < *first)) first = a;
+    }
+  }
+  if (c.limit && first && !(c.limit_at < *first) && !(*first < c.limit_at)) return;
+  if (c.limit) engine_.cancel(*c.limit);
+  c.limit.reset();
+  if (!first) return;
+  c.limit_at = *first;
+  c.limit = engine_.at(*first + *timeout_, [this, id] {
+    at(id).limit.reset();
+    late_(id);
+  });
+}
+
+std::optional<Seconds> Collectives::pending_arrival(CommunicatorId communicator, int member) const {
+  auto const& pending = at(communicator).pending;
+  if (pending.empty()) return std::nullopt;
+  return pending.front().arrivals.at(static_cast<std::size_t>(member));
+}
+
+std::int64_t Collectives::operations_done(CommunicatorId communicator) const {
+  return static_cast<std::int64_t>(at(communicator).ended.size());
+}
+
+int Collectives::members(CommunicatorId communicator) const { return at(communicator).spec.members; }
 
 // Sets the alarm for the first operation that has not ended, once its start is known.
 void Collectives::schedule(CommunicatorId id) {
@@ -104,6 +143,7 @@ void Collectives::end(CommunicatorId id) {
   engine_.wake(*o.ended);
   c.pending.pop_front();
   schedule(id);
+  watch(id);
 }
 
 CollectiveRecord const& Collectives::record(CommunicatorId communicator, std::int64_t operation) const {

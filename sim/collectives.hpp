@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -75,6 +76,15 @@ class Collectives {
   // have not started. Those never start; the member must not post again.
   void retract(CommunicatorId communicator, int member, Seconds time);
 
+  // Calls `late` once for an operation that is not done this long after its first member has enqueued it: the
+  // watchdog of that member. Before anything is posted.
+  void set_timeout(Seconds timeout, std::function<void(CommunicatorId)> late);
+
+  // When the member enqueued its first operation that has not ended; absent: it waits in none.
+  std::optional<Seconds> pending_arrival(CommunicatorId communicator, int member) const;
+  std::int64_t operations_done(CommunicatorId communicator) const;
+  int members(CommunicatorId communicator) const;
+
   // Members that have not (or not any more) posted this operation: for whom the others wait.
   std::vector<int> missing_members(CommunicatorId communicator, std::int64_t operation) const;
 
@@ -101,15 +111,20 @@ class Collectives {
     std::vector<std::size_t> ended;  // the operations that have ended: indices into records_
     std::vector<std::int64_t> next;  // of each member: its next operation
     std::vector<Seconds> latest;     // of each member: its latest arrival
+    std::optional<AlarmId> limit;    // of the first pending operation
+    Seconds limit_at;
   };
 
   Communicator& at(CommunicatorId id);
   Communicator const& at(CommunicatorId id) const;
   void schedule(CommunicatorId id);
+  void watch(CommunicatorId id);
   void send(CommunicatorId id);
   void end(CommunicatorId id);
 
   Engine& engine_;
+  std::optional<Seconds> timeout_;
+  std::function<void(CommunicatorId)> late_;
   std::vector<Communicator> communicators_;
   std::vector<CollectiveRecord> records_;
 };

@@ -63,6 +63,20 @@ std::string_view name_of(CounterKind k) {
   no_such_value("CounterKind");
 }
 
+std::string_view name_of(StallKind k) {
+  switch (k) {
+    case StallKind::watchdog:
+      return "watchdog";
+    case StallKind::hang:
+      return "hang";
+    case StallKind::rpc_timeout:
+      return "rpc_timeout";
+    case StallKind::deadlock:
+      return "deadlock";
+  }
+  no_such_value("StallKind");
+}
+
 std::string needs_text(OomRecord const& o) {
   std::string needs = o.allocation + " needs " + format(o.requested);
   if (o.figures && o.figures->allowed && o.figures->tried <= o.figures->free)

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "models/aftermath.hpp"
 #include "models/job.hpp"
 #include "models/ledger.hpp"
 #include "models/memory_snapshot.hpp"
@@ -151,6 +152,26 @@ struct FailureRecord {
   Bytes limit;
 };
 
+// Collectives or calls that did not end, as a timer or nobody found them.
+enum class StallKind { watchdog, hang, rpc_timeout, deadlock };
+std::string_view name_of(StallKind k);
+
+struct StallRecord {
+  Seconds time;  // of the first cause
+  StallKind kind = StallKind::watchdog;
+  int pool = 0;
+  std::string cause;
+  std::string group;  // of the first timer, or where most wait; empty: in no collective
+  std::string operation;
+  std::int64_t sequence = 0;
+  std::vector<int> waiting_ranks;  // ascending
+  std::vector<int> missing_ranks;
+  std::optional<Seconds> enqueued;  // the earliest
+  std::optional<Seconds> detected;
+  std::optional<Seconds> killed;           // nobody waits any more; absent: never
+  std::optional<double> gpu_seconds_lost;  // of all GPUs, from the cause on
+};
+
 struct EventLog {
   std::string scenario;
   std::uint64_t seed = 0;
@@ -169,6 +190,9 @@ struct EventLog {
   std::vector<int> ledger_of_class;  // rank class -> index into ledgers
   std::vector<OomRecord> ooms;
   std::vector<FailureRecord> failures;
+  std::vector<StallRecord> stalls;
+  std::vector<Happening> happenings;                     // of an incident, by time
+  std::vector<Remedy> remedies;                          // what would have ended it sooner
   std::optional<MemorySnapshot> snapshot;                // not part of a saved log
   std::vector<std::pair<std::string, double>> measured;  // of the scenario, to print beside the forecast
   std::string measured_source;

@@ -1,4 +1,5 @@
 // A forward pass over all samples: log-probabilities, values, rewards.
+#include "sim/faults.hpp"
 #include "sim/replica_run.hpp"
 #include "sim/sample_shards.hpp"
 
@@ -42,6 +43,7 @@ void forward_pass(PhaseRun& p, Team& team) {
     return record_rest(p, team, rest->second);
   Seconds const start = p.run.engine.now();
   auto const all = replica_times(team, forward_lengths(team, p.batch), PassKind::forward);
+  watch_counts(p.run, team, all, PassKind::forward, start);
   std::vector<Seconds> ends;
   Seconds last = start;
   for (std::size_t replica = 0; replica < all.size(); ++replica) {

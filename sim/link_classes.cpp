@@ -126,6 +126,11 @@ bool mark_unequal(std::vector<Traffic> const& traffics, std::vector<Use> const& 
 
 LinkPlan plan_links(std::vector<BytesPerSecond> const& capacity, std::vector<Traffic> const& traffics,
                     Merging merging) {
+  return plan_links(capacity, traffics, merging, capacity);
+}
+
+LinkPlan plan_links(std::vector<BytesPerSecond> const& capacity, std::vector<Traffic> const& traffics,
+                    Merging merging, std::vector<BytesPerSecond> const& whole) {
   std::vector<bool> copy_by_copy(traffics.size(), merging == Merging::none);
   std::vector<Use> uses;
   Classes classes;
@@ -138,7 +143,7 @@ LinkPlan plan_links(std::vector<BytesPerSecond> const& capacity, std::vector<Tra
   for (ClassKey const& k : classes.keys) plan.class_capacity.emplace_back(k.capacity);
   std::map<FlowKey, PlannedFlow> flows;
   for (Use const& u : uses) {
-    BytesPerSecond const own = capacity[std::size_t(u.link)];
+    BytesPerSecond const own = whole[std::size_t(u.link)];
     PlannedFlow& f = flows.try_emplace(u.flow, PlannedFlow{{}, u.flow.share, own}).first->second;
     f.classes.push_back(classes.of_link[std::size_t(u.link)]);
     f.narrowest = min(f.narrowest, own);

@@ -40,7 +40,10 @@ enum class Merging {
   none,     // one constraint per link and one flow per copy, for the tests that compare
 };
 
-// capacity: of each link.
+// capacity: of each link, as the flows share it. whole: what a flow alone is priced by
+// (PlannedFlow::narrowest), where something else takes a part of it.
+LinkPlan plan_links(std::vector<BytesPerSecond> const& capacity, std::vector<Traffic> const& traffics,
+                    Merging merging, std::vector<BytesPerSecond> const& whole);
 LinkPlan plan_links(std::vector<BytesPerSecond> const& capacity, std::vector<Traffic> const& traffics,
                     Merging merging = Merging::classes);
 

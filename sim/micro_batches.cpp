@@ -7,8 +7,6 @@
 
 namespace rollcast {
 
-bool trains(Phase phase) { return contains({Phase::update_actor, Phase::update_critic}, phase); }
-
 std::vector<std::vector<std::vector<double>>> micro_batches_of(Team const& team, Batch& batch, Phase phase) {
   std::vector<RankLengths> const steps =
       trains(phase) ? optimizer_steps(team, batch) : std::vector<RankLengths>{forward_lengths(team, batch)};

@@ -7,9 +7,6 @@
 
 namespace rollcast {
 
-// An update of weights rather than a forward pass alone.
-bool trains(Phase phase);
-
 // Tokens of one rank: [optimizer step][replica][micro-batch]. A forward pass is one step.
 std::vector<std::vector<std::vector<double>>> micro_batches_of(Team const& team, Batch& batch, Phase phase);
 

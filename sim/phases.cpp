@@ -8,6 +8,7 @@
 
 #include "models/checkpoint.hpp"
 #include "models/sync_gather.hpp"
+#include "sim/faults.hpp"
 #include "sim/followed_memory.hpp"
 #include "sim/generate_static.hpp"
 #include "sim/memory.hpp"
@@ -69,7 +70,7 @@ Team* team_of(RunState const& run, Phase phase) {
 }
 
 // The phase goes on up to the allocation that fails.
-void stop_out_of_memory(PhaseRun const& p, OomRecord const& oom, Seconds start) {
+[[noreturn]] void stop_out_of_memory(PhaseRun const& p, OomRecord const& oom, Seconds start) {
   EventLog& log = p.run.log;
   if (oom.time > p.run.engine.now()) {
     p.run.engine.delay(oom.time - p.run.engine.now());
@@ -77,7 +78,6 @@ void stop_out_of_memory(PhaseRun const& p, OomRecord const& oom, Seconds start) 
       p.recorder.span(p.pool.first_class() + c, Stream::compute, Activity::compute, "until out of memory",
                       start, oom.time);
     }
-    p.recorder.window(p.pool.index, start, oom.time);
     record_followed(p, start);
   }
   log.ooms.push_back(oom);
@@ -86,7 +86,7 @@ void stop_out_of_memory(PhaseRun const& p, OomRecord const& oom, Seconds start) 
       fmt::format("rank {} runs out of {}memory in {} of {}: {}{}", oom.rank,
                   oom.kind == OomKind::host ? "host " : "", name_of(oom.phase), step_name(p.batch.step),
                   needs_text(oom), oom.kind == OomKind::driver ? " at the driver" : "");
-  p.run.stopped = true;
+  end_out_of_memory(p.run, oom);
 }
 
 // Every rank copies what it saves to the host and writes it; the ranks of a node share the way to storage.
@@ -198,6 +198,8 @@ bool run_now(RunState& run, Batch& batch, Phase phase, bool validates = false) {
   wait_since_last_phase(p);
   Seconds const start = run.engine.now();
   Team* const team = team_of(run, phase);
+  stop_watching_idle(run, pool);
+  pool.progress = Progress{phase, &batch, team, start, {}};
   if (team != nullptr) note_micro_batches(p, *team);
   record_memory(p);
   auto oom = out_of_memory(p);
@@ -211,9 +213,13 @@ bool run_now(RunState& run, Batch& batch, Phase phase, bool validates = false) {
   overhead(p, "engine switches", copies.fixed);
   overhead(p, "calls of the workers", run.job.framework.dispatch_per_phase);
   copy_to_and_from_host(p, copies.before);
+  pool.progress->start = run.engine.now();
+  start_faults(run, pool);
   work(p);
   if (run.stopped) return false;
   copy_to_and_from_host(p, copies.after);
+  pool.progress.reset();
+  watch_idle(run, pool);
   pool.idle_since = run.engine.now();
   p.recorder.window(pool.index, start, pool.idle_since);
   record_followed(p, start);
@@ -284,8 +290,9 @@ bool has_memory(RunState& run, Batch& batch, Phase phase) {
   PhaseRun p{run, pool, batch, phase, {run.recorder, batch.step, phase}};
   auto oom = out_of_memory(p);
   if (!oom) oom = follow_phase(p, nullptr);
-  if (oom) stop_out_of_memory(p, *oom, run.engine.now());
-  return !oom;
+  if (!oom) return true;
+  pool.progress = Progress{phase, &batch, nullptr, run.engine.now(), {}};
+  stop_out_of_memory(p, *oom, run.engine.now());
 }
 
 bool run_validation_phase(RunState& run, Batch& batch, Phase phase) {

@@ -19,6 +19,16 @@ std::string class_name(std::vector<int> const& ranks) {
   return fmt::format("ranks {}, {}, ...", ranks.front(), ranks[1]);
 }
 
+// Whom a fault makes differ from its like.
+std::set<int> ranks_with_faults(Job const& job) {
+  std::set<int> ranks;
+  for (Fault const& f : job.faults) {
+    if (f.pool == std::max(0, job.only_pool) && f.kind != FaultKind::server)
+      ranks.insert(f.ranks.begin(), f.ranks.end());
+  }
+  return ranks;
+}
+
 }  // namespace
 
 Placement place(Job const& job, int first_class) {
@@ -34,12 +44,14 @@ Placement place(Job const& job, int first_class) {
   if (trains)
     p.classes_of_stage.assign(static_cast<std::size_t>(replicas),
                               std::vector<std::vector<int>>(static_cast<std::size_t>(train.pp)));
-  std::map<std::tuple<int, int, int>, int> known;
+  std::set<int> const apart = ranks_with_faults(job);
+  std::map<std::tuple<int, int, int, int>, int> known;
   for (int rank = 0; rank < job.cluster.gpus(); ++rank) {
     int const replica = trains ? rank / within_stage % replicas : 0;
     int const stage = trains ? rank / within_stage / replicas : 0;
     int const engine = rolls ? rank / engine_size : 0;
-    auto const [at, is_new] = known.try_emplace({stage, replica, engine}, static_cast<int>(p.classes.size()));
+    auto const [at, is_new] = known.try_emplace({stage, replica, engine, apart.contains(rank) ? rank : -1},
+                                                static_cast<int>(p.classes.size()));
     if (is_new) {
       int const number = first_class + at->second;
       p.classes.push_back({.name = {},

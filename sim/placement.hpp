@@ -11,7 +11,8 @@
 
 namespace rollcast {
 
-// Ranks with the same stage, replica and engine have the same program, lengths and times.
+// Ranks with the same stage, replica and engine have the same program, lengths and times; a rank with a fault
+// is a class of its own.
 struct ClassPlace {
   int stage = 0;
   int replica = 0;

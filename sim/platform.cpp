@@ -12,7 +12,8 @@ double seconds_per_stream_byte(std::vector<FlowPart> const& parts) {
 
 std::vector<std::vector<FlowPart>> build_platform(Engine& engine, Cluster const& cluster,
                                                   std::vector<Traffic> const& traffics, Merging merging) {
-  LinkPlan const plan = plan_links(cluster.capacity, traffics, merging);
+  LinkPlan const plan = plan_links(cluster.shared.empty() ? cluster.capacity : cluster.shared, traffics,
+                                   merging, cluster.capacity);
   std::vector<LinkClassId> links;
   for (BytesPerSecond const c : plan.class_capacity) links.push_back(engine.add_link(c));
   std::vector<std::vector<FlowPart>> out;
@@ -21,7 +22,7 @@ std::vector<std::vector<FlowPart>> build_platform(Engine& engine, Cluster const&
     for (PlannedFlow const& f : flows) {
       std::vector<LinkClassId> way;
       for (int const c : f.classes) way.push_back(links[static_cast<std::size_t>(c)]);
-      parts.push_back({engine.route(std::move(way)), f.share, f.narrowest});
+      parts.push_back({engine.route(way), f.share, f.narrowest, way});
     }
   }
   return out;

@@ -14,6 +14,7 @@ struct FlowPart {
   RouteId route;
   double share = 1;
   BytesPerSecond narrowest;  // PlannedFlow::narrowest
+  std::vector<LinkClassId> links = {};
 };
 
 // Seconds that one byte of the stream takes alone: max over parts of share / narrowest.

@@ -16,7 +16,24 @@ Seconds transfer_time(Team const& team, std::vector<MicroBatch> const& micro_bat
   Bytes largest;
   for (MicroBatch const& m : micro_batches) largest = max(largest, stage_transfer_bytes(team.job, m));
   Group const pair{.ranks = 2, .nodes = nodes, .sharing = nodes > 1 ? team.job.cluster.node.gpus : 1};
-  return team.pool->prices->at(CollectiveKind::send_recv, pair, largest).total();
+  return team.pool->pass_prices().at(CollectiveKind::send_recv, pair, largest).total();
+}
+
+// Each stage goes at the pace of its slowest rank.
+void slow_down(ReplicaTimes& r, PoolState const& pool, Team const& team, int replica) {
+  std::size_t const ranks = static_cast<std::size_t>(team.job.train.parallel.pp);
+  for (std::size_t s = 0; s < team.stages.size(); ++s) {
+    double slowest = 1;
+    for (int c : pool.placement.classes_of_stage[static_cast<std::size_t>(replica)][s % ranks]) {
+      for (int rank : pool.placement.classes[static_cast<std::size_t>(c - pool.first_class())].ranks)
+        slowest = std::max(slowest, pool.slowdown[static_cast<std::size_t>(rank)]);
+    }
+    for (auto& stages : r.times) {
+      StageTimes& t = stages[s];
+      t.forward += (slowest - 1) * (t.forward - t.forward_communication);
+      t.backward += (slowest - 1) * (t.backward - t.backward_communication);
+    }
+  }
 }
 
 Interleaving interleaving_of(Team const& team) {
@@ -65,10 +82,11 @@ std::vector<ReplicaTimes> replica_times(Team const& team, RankLengths const& len
     r.times.resize(micro_batches.size());
     for (Stage const& s : team.stages) {
       auto const of_stage = pass == PassKind::training
-                                ? stage_times(pool.profile, *pool.prices, team.job, s, micro_batches)
-                                : logprob_times(pool.profile, *pool.prices, team.job, s, micro_batches);
+                                ? stage_times(pool.profile, pool.pass_prices(), team.job, s, micro_batches)
+                                : logprob_times(pool.profile, pool.pass_prices(), team.job, s, micro_batches);
       for (std::size_t m = 0; m < r.times.size(); ++m) r.times[m].push_back(of_stage[m]);
     }
+    if (!pool.slowdown.empty()) slow_down(r, pool, team, static_cast<int>(all.size()));
     r.transfer = transfer_time(team, micro_batches);
     for (MicroBatch const& m : micro_batches) {
       r.computed_tokens += m.tokens;

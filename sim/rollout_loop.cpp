@@ -76,7 +76,7 @@ void RolloutLoop::start(std::vector<std::pair<std::int64_t, std::vector<StepSamp
 
 Seconds RolloutLoop::scored_by(StepSample const& s, Seconds at) {
   Seconds const service =
-      sandbox_ ? sample(*sandbox_, draw_key(seed_, Purpose::score_time, s)) : job_.score.seconds_per_sample;
+      sandbox_ ? sample(*sandbox_, draw_key(seed_, Purpose::score_time, s)) : rule_time(job_.score);
   Seconds const done = max(at, workers_.top()) + service;
   workers_.pop();
   workers_.push(done);

@@ -31,6 +31,16 @@ PoolInfo info_of(Pool const& pool, Profile const& profile) {
           .prices = profile.note};
 }
 
+// What passes exchange between nodes is priced, not simulated: with what the calls leave of a NIC.
+void price_shared_network(NetworkOptions const& n, PoolState& pool) {
+  ClusterSpec const& c = pool.job.cluster;
+  if (c.nodes < 2 || c.node.nics == 0) return;
+  BytesPerSecond const nic = min(c.node.nic, c.fabric.nic);
+  double const share = left_to_collectives(n, nic) / nic;
+  if (share < 1)
+    pool.slow_prices = std::make_unique<CollectivePrices>(pool.profile, with_slower_nics(c, share));
+}
+
 void add_pool(RunState& run, int index, Profile const& profile) {
   Job job = on_pool(run.job, index);
   int const first_class = static_cast<int>(run.log.rank_classes.size());
@@ -43,6 +53,7 @@ void add_pool(RunState& run, int index, Profile const& profile) {
                                                             .profile = profile,
                                                             .prices = std::move(prices),
                                                             .placement = std::move(placement)}));
+  price_shared_network(run.job.network, *run.pools.back());
   take_ledgers(run, *run.pools.back());
   follow_memory(*run.pools.back(), run.options);
 }
@@ -66,14 +77,36 @@ void add_teams(RunState& run) {
 
 bool is_trained(Role role) { return role == Role::actor || role == Role::critic; }
 
+// Those that slow down a NIC of the pool.
+std::vector<Fault const*> link_faults(Job const& job, PoolState const& pool) {
+  std::vector<Fault const*> out;
+  for (Fault const& f : job.faults) {
+    if (f.kind == FaultKind::link && f.pool == pool.index && pool.job.cluster.nodes > 1) out.push_back(&f);
+  }
+  return out;
+}
+
+// Calls that are always under way take their part of every NIC.
+void share_network(NetworkOptions const& n, Cluster& cluster) {
+  cluster.shared = cluster.capacity;
+  for (Cable const& nic : cluster.nic_network) {
+    for (LinkId link : {nic.up, nic.down}) {
+      if (link < 0) continue;
+      BytesPerSecond& capacity = cluster.shared[static_cast<std::size_t>(link)];
+      capacity = left_to_collectives(n, capacity);
+    }
+  }
+}
+
 // The gradient groups of all trained models on a pool; their links are shared, so they are planned together.
-void add_gradient_groups(RunState& run, PoolState const& pool) {
+void add_gradient_groups(RunState& run, PoolState& pool) {
   std::vector<Team*> trained;
   for (auto const& t : run.teams) {
     if (t->pool == &pool && is_trained(t->role)) trained.push_back(t.get());
   }
   if (trained.empty()) return;
-  Cluster const cluster = build_cluster(pool.job.cluster, pool.profile);
+  Cluster cluster = build_cluster(pool.job.cluster, pool.profile);
+  share_network(run.job.network, cluster);
   std::vector<Traffic> traffics;
   int const pp = pool.job.train.parallel.pp;
   auto const add_traffic = [&](std::string name, std::vector<std::vector<int>> const& groups) {
@@ -90,7 +123,17 @@ void add_gradient_groups(RunState& run, PoolState const& pool) {
                     expert_gradient_groups(team->job, stage));
     }
   }
+  std::size_t const first_fault = traffics.size();
+  for (Fault const* f : link_faults(run.job, pool)) {
+    Cable const& cable =
+        cluster.nic_network[static_cast<std::size_t>(f->node * pool.job.cluster.node.nics + f->nic)];
+    for (LinkId link : {cable.up, cable.down}) traffics.push_back({"faulty NIC", {{{link, 1}}}});
+  }
   auto const parts = build_platform(run.engine, cluster, traffics);
+  for (std::size_t i = first_fault; i < traffics.size(); ++i) {
+    Fault const& f = *link_faults(run.job, pool)[(i - first_fault) / 2];
+    pool.fault_links.push_back({f.node, f.nic, parts[i].front().links.front(), parts[i].front().narrowest});
+  }
   std::size_t next = 0;
   auto const add_communicator = [&](Team const& team) {
     CommunicatorSpec spec{traffics[next].name, data_parallel(team.job), parts[next]};

@@ -13,6 +13,7 @@
 #include "models/profile.hpp"
 #include "models/rank_memory.hpp"
 #include "models/staleness.hpp"
+#include "models/stall.hpp"
 #include "models/step_prices.hpp"
 #include "models/switching.hpp"
 #include "models/training.hpp"
@@ -32,6 +33,32 @@ struct FollowedRank {
   std::int64_t next_stream = 1;
 };
 
+struct Team;
+struct Batch;
+
+// Where a replica stands in an update.
+struct ReplicaProgress {
+  std::size_t optimizer_step = 0;
+  Seconds start;
+};
+
+// What a pool does: for those who must say who waits for whom when a rank stops.
+struct Progress {
+  Phase phase = Phase::generate;
+  Batch* batch = nullptr;
+  Team* team = nullptr;  // that computes; nullptr: none
+  Seconds start;         // of its work
+  std::vector<ReplicaProgress> replicas = {};
+};
+
+// One direction of a NIC's cable that a fault slows down, a class of its own.
+struct FaultLink {
+  int node = 0;
+  int nic = 0;
+  LinkClassId link;
+  BytesPerSecond capacity;
+};
+
 // The GPUs of one pool. Rank classes are numbered over all pools, those of a pool are neighbours.
 struct PoolState {
   int index = 0;
@@ -43,9 +70,19 @@ struct PoolState {
   std::vector<int> ledger_of_class = {};  // of each of its classes
   std::vector<FollowedRank> followed = {};
   Seconds idle_since = {};
+  std::optional<Progress> progress = {};  // none: between two phases
+  std::vector<double> slowdown = {};      // of each rank's kernels; empty: none is slow
+  // Of what passes exchange between nodes, once a NIC is slower.
+  std::unique_ptr<CollectivePrices> slow_prices = {};
+  std::vector<MissingRank> stopped = {};  // by a fault while the pool was idle
+  std::string stop_cause = {};
+  std::vector<FaultLink> fault_links = {};
+  std::optional<AlarmId> idle_limit =
+      {};  // when those that wait for another pool's work have waited too long
 
   int classes() const { return static_cast<int>(placement.classes.size()); }
   int first_class() const { return placement.first_class; }
+  CollectivePrices& pass_prices() const { return slow_prices ? *slow_prices : *prices; }
   RankLedger const& ledger_of(int rank_class) const {
     return ledgers[static_cast<std::size_t>(
         ledger_of_class[static_cast<std::size_t>(rank_class - first_class())])];

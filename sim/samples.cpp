@@ -92,4 +92,8 @@ RandomKey draw_key(std::uint64_t seed, Purpose purpose, StepSample const& s) {
   return {seed, purpose, static_cast<std::uint32_t>(s.draw_step), static_cast<std::uint64_t>(s.draw_index)};
 }
 
+Seconds rule_time(Scoring const& score) {
+  return score.timeout.value > 0 ? min(score.seconds_per_sample, score.timeout) : score.seconds_per_sample;
+}
+
 }  // namespace rollcast

@@ -41,6 +41,9 @@ RandomKey draw_key(std::uint64_t seed, Purpose purpose, StepSample const& s);
 std::optional<TurnModel> turn_model(Scoring const& score);
 std::vector<Turn> turns_of(TurnModel const& model, std::uint64_t seed, StepSample const& s);
 
+// What a rule takes for a sample.
+Seconds rule_time(Scoring const& score);
+
 // The scenario checks have solved it; a fixed time where no spread was given.
 TimeDistribution distribution_of(ServiceTime const& t, Seconds cut);
 

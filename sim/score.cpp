@@ -1,5 +1,7 @@
 #include "sim/score.hpp"
 
+#include <algorithm>
+
 #include "models/scoring.hpp"
 
 namespace rollcast {
@@ -19,17 +21,26 @@ bool is_scored(RunState const& run) {
 
 Seconds scored_by_all(PhaseRun const& p) {
   Scoring const& s = p.run.job.score;
-  Seconds const rules = scored_by({s.workers, {FixedTime{s.seconds_per_sample}, {}}, s.overlap}, p);
+  Seconds const rules = scored_by({s.workers, {FixedTime{rule_time(s)}, {}}, s.overlap}, p);
   if (!s.sandbox) return rules;
   Sandbox const& box = *s.sandbox;
   return max(rules, scored_by({box.workers, distribution_of(box.seconds, box.timeout), s.overlap}, p));
+}
+
+// One sample runs into the time-out, where there is one; else the run ends there (sim/faults.cpp).
+bool scoring_hangs(PhaseRun const& p) {
+  auto const& faults = p.run.job.faults;
+  return std::any_of(faults.begin(), faults.end(), [&](Fault const& f) {
+    return f.kind == FaultKind::hang && f.ranks.empty() && f.step == p.batch.step && f.phase == p.phase;
+  });
 }
 
 }  // namespace
 
 void score_samples(PhaseRun& p) {
   Seconds const start = p.run.engine.now();
-  Seconds const scored = is_scored(p.run) ? start : scored_by_all(p);
+  Seconds scored = is_scored(p.run) ? start : scored_by_all(p);
+  if (scoring_hangs(p)) scored += p.run.job.score.timeout;
   Seconds const end = scored + p.run.job.framework.driver_per_step;
   char const* const label =
       p.run.job.score.sandbox ? "sandboxes score the samples" : "rules score the samples";

@@ -5,7 +5,9 @@
 #include <stdexcept>
 
 #include "models/engine_start.hpp"
+#include "sim/faults.hpp"
 #include "sim/followed_memory.hpp"
+#include "sim/incident.hpp"
 #include "sim/memory.hpp"
 #include "sim/phases.hpp"
 #include "sim/run_setup.hpp"
@@ -70,10 +72,19 @@ EventLog simulate(Scenario const& scenario, std::span<Profile const* const> of_p
                                      format(oom->requested), format(oom->free));
     return log;
   }
-  engine.spawn("driver", [&] { drive(run); });
-  RunResult const result = engine.run();
-  if (!result.leftovers.empty() && !run.stopped)
-    throw std::logic_error("simulation ended with work left over: " + result.leftovers.front());
+  collectives.set_timeout(run.job.watchdog.timeout,
+                          [&run](CommunicatorId id) { end_late_collective(run, id); });
+  arm_faults(run);
+  engine.spawn("driver", [&] {
+    drive(run);
+    for (auto const& pool : run.pools) stop_watching_idle(run, *pool);
+  });
+  try {
+    RunResult const result = engine.run();
+    if (!result.leftovers.empty() && !run.stopped)
+      throw std::logic_error("simulation ended with work left over: " + result.leftovers.front());
+  } catch (RunEnded const&) {  // the log has it all
+  }
   keep_snapshot(run);
   if (std::string note = retries_note(run); !note.empty()) log.notes.push_back(std::move(note));
   if (std::string note = unmeasured_collectives(run); !note.empty()) log.notes.push_back(std::move(note));

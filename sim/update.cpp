@@ -6,6 +6,7 @@
 
 #include "models/host_optimizer.hpp"
 #include "models/prices.hpp"
+#include "sim/faults.hpp"
 #include "sim/replica_run.hpp"
 #include "sim/sample_shards.hpp"
 
@@ -175,12 +176,22 @@ Seconds host_gradients(Update const& u, int micro_batches) {
   return slowest;
 }
 
+void note_progress(Update const& u, int replica, std::size_t step, Seconds start) {
+  Progress& p = *u.team.pool->progress;
+  p.replicas.resize(static_cast<std::size_t>(u.team.replicas()), {0, p.start});
+  p.replicas[static_cast<std::size_t>(replica)] = {step, start};
+}
+
 // One optimizer step of one replica that may start at `start` (which may lie before now: the parameters of
 // the step before were still being gathered behind the first forward). Returns the start of the next.
-Seconds optimizer_step(Update& u, int replica, ReplicaTimes const& mine, Seconds start, bool is_last) {
+Seconds optimizer_step(Update& u, int replica, std::size_t step, Seconds start) {
+  ReplicaTimes const& mine = u.steps[step][static_cast<std::size_t>(replica)];
+  bool const is_last = step + 1 == u.steps.size();
   RunState& run = u.run;
-  Team const& team = u.team;
+  Team& team = u.team;
   TrainerOptions const& train = u.train();
+  note_progress(u, replica, step, start);
+  if (replica == 0) watch_counts(run, u.team, u.steps[step], PassKind::training, start);
   PipelineSchedule const schedule = schedule_of(team, mine, PassKind::training);
   record_schedule(u.recorder, team, replica, schedule, mine, start, false);
 
@@ -243,10 +254,7 @@ Seconds optimizer_step(Update& u, int replica, ReplicaTimes const& mine, Seconds
 
 void train_replica(Update& u, int replica) {
   Seconds start = u.run.engine.now();
-  for (std::size_t k = 0; k < u.steps.size(); ++k) {
-    start = optimizer_step(u, replica, u.steps[k][static_cast<std::size_t>(replica)], start,
-                           k + 1 == u.steps.size());
-  }
+  for (std::size_t k = 0; k < u.steps.size(); ++k) start = optimizer_step(u, replica, k, start);
   if (--u.replicas_left == 0) u.run.engine.wake(u.done);
 }
 

@@ -13,6 +13,7 @@
 #include "reports/commands/option_checks.hpp"
 #include "reports/commands/scenario_input.hpp"
 #include "reports/csv.hpp"
+#include "reports/incident_report.hpp"
 #include "reports/json.hpp"
 #include "reports/log_file.hpp"
 #include "reports/output_file.hpp"
@@ -77,6 +78,9 @@ void add_output_options(CLI::App& command, OutputOptions& options) {
       ->allow_extra_args(false)
       ->check(CLI::Validator(check_fail_on, ""));
   command.add_flag("--quiet", options.quiet, "Print no report");
+  command.add_flag("--incident", options.incident,
+                   "Print what happened second by second, who waited for whom, and what would have ended it "
+                   "sooner");
 }
 
 std::string output_conflict(OutputOptions const& options, std::vector<std::string> const& inputs) {
@@ -118,7 +122,10 @@ int write_outputs(EventLog const& log, OutputOptions const& options) {
   write(options.csv, [&] { return csv_text(log); });
   write(options.trace, [&] { return trace_text(log); });
   if (!options.quiet && !takes_standard_output(options))
-    write("-", [&] { return render_terminal(analysis, terminal_options()); });
+    write("-", [&] {
+      return options.incident ? incident_text(analysis, terminal_options())
+                              : render_terminal(analysis, terminal_options());
+    });
   if (!error.empty()) {
     print_error(error);
     return 2;

@@ -17,6 +17,7 @@ struct OutputOptions {
   std::string snapshot;              // of `run` alone
   std::vector<std::string> fail_on;  // "oom", "stall"
   bool quiet = false;
+  bool incident = false;  // the timeline of an incident in place of the report
 };
 
 // Adds --json, --csv, --trace, --log, --fail-on and --quiet; `options` must outlive the parse.

@@ -20,6 +20,28 @@ void if_there(Fields& g, std::string_view key, std::optional<T>& value, Read con
   }
 }
 
+void read_stall_expectation(Fields& g, Expected& e) {
+  auto const text = [&](std::string_view key, std::optional<std::string>& value, std::string_view meaning) {
+    if_there(g, key, value, [&](std::string& v) { g.text(key, v, meaning); });
+  };
+  auto const time = [&](std::string_view key, std::optional<Seconds>& value, std::string_view meaning) {
+    if_there(g, key, value, [&](Seconds& v) { g.quantity(key, v, kNotNegative, meaning); });
+  };
+  text("stall", e.stall, "stall: watchdog, hang, rpc_timeout or deadlock");
+  text("group", e.group, "stall: the group that its ranks wait in");
+  text("operation", e.operation, "stall: the collective");
+  text("cause", e.cause, "incident: part of the first cause");
+  time("detected_after", e.detected_after, "incident: from the cause to the first timer, to a second");
+  time("ended_after", e.ended_after, "incident: from the cause to the end of the job, to a second");
+  time("ended_within", e.ended_within, "incident: the same, at most");
+  time("monitor_from", e.monitor_from, "incident: from the first timer to the heartbeat monitor, at least");
+  time("monitor_before", e.monitor_before, "incident: the same, less than");
+  g.flag("no_end", e.no_end, "incident: nobody ends it");
+  if_there(g, "gpu_hours_lost", e.gpu_hours_lost, [&](double& v) {
+    g.number("gpu_hours_lost", v, kPositive, "incident: of all GPUs from the cause to the end, to 1 %");
+  });
+}
+
 }  // namespace
 
 void read_expected(Fields& f, std::optional<Expected>& e) {
@@ -36,6 +58,7 @@ void read_expected(Fields& f, std::optional<Expected>& e) {
                  [&](int& v) { g.integer("preemptions", v, kFromOne, "at least so many preemptions"); });
         if_there(g, "steps", read.steps,
                  [&](int& v) { g.integer("steps", v, kFromOne, "steps that validate runs for it"); });
+        read_stall_expectation(g, read);
         if (read.outcome != Outcome::oom && !g.listing()) {
           for (std::string_view key :
                {"kind", "phase", "pool", "rank", "step", "allocation", "requested", "tolerance"})

@@ -320,6 +320,10 @@ void describe(Fields& f, FrameworkOptions& o) {
          "none");
   f.number("host_memory_share", o.host_memory_share, {0, 1, true},
            "share of a node's memory beyond which the launcher ends processes");
+  f.flag("sync_watchdog", o.sync_watchdog,
+         "pools apart: c10d times the group of a weight sync; NCCL without c10d has no timer");
+  f.flag("single_controller", o.single_controller,
+         "a driver calls the workers, which are idle between; else ranks without work wait in a collective");
 }
 
 namespace {
@@ -410,6 +414,8 @@ void describe(Fields& f, Scoring& s) {
       })) {
     s.environment = environment;
   }
+  f.quantity("timeout", s.timeout, kNotNegative,
+             "of a sample by rule, which counts as scored then; 0: never");
   f.flag("overlap", s.overlap, "samples are scored as they finish; else when all have");
   f.integer("padded_tokens", s.padded_tokens, kTokens,
             "critic and reward model see sequences padded to this; 0: as the trainer pads");

@@ -10,6 +10,7 @@
 #include "scenarios/preset.hpp"
 #include "scenarios/text/catalog_fields.hpp"
 #include "scenarios/text/expected_fields.hpp"
+#include "scenarios/text/failure_fields.hpp"
 #include "scenarios/text/hf_config.hpp"
 #include "scenarios/text/job_fields.hpp"
 #include "scenarios/text/length_fields.hpp"
@@ -119,9 +120,15 @@ bool read_cluster(Fields& f, ClusterSpec& c, ScenarioPlace const& place) {
   return good;
 }
 
+// Hugging Face's and DeepSpeed's loops run on every rank, and so does a loop of one's own.
+bool has_controller(FrameworkKind k) {
+  return k != FrameworkKind::none && k != FrameworkKind::trl && k != FrameworkKind::deepspeed_chat;
+}
+
 void read_framework(Fields& f, FrameworkOptions& o) {
   o = FrameworkOptions{};
   o.kind = FrameworkKind::none;
+  o.single_controller = false;
   o.reference_on_host = o.optimizer_offload = o.parameters_offload = false;
   auto const read_name = [&](Fields& g, std::string_view key, Value const& v) {
     std::vector<std::string_view> names;
@@ -139,11 +146,17 @@ void read_framework(Fields& f, FrameworkOptions& o) {
   auto const read_map = [&](Fields& g) {
     g.custom("base", "name of a framework", "none", "the preset to start from",
              [&](Value const& v) { read_name(g, "base", v); });
+    o.single_controller = has_controller(o.kind);
     describe(g, o);
+    if (g.listing()) g.rows().back().fallback = "the framework's";
   };
   f.custom("framework", "name of a framework, or a map", "none", "phase order, switching and defaults",
            [&](Value const& v) {
-             if (v.kind != ValueKind::map) return read_name(f, "framework", v);
+             if (v.kind != ValueKind::map) {
+               read_name(f, "framework", v);
+               o.single_controller = has_controller(o.kind);
+               return;
+             }
              Fields inner(f.reading(), &v, "framework", v.mark, "default");
              read_map(inner);
              inner.finish();
@@ -255,11 +268,14 @@ bool read_scenario_fields(Fields& f, Scenario& s, ScenarioPlace const& place) {
   read_placement(f, job);
   read_measured(f, s.measured);
   read_expected(f, s.expected);
-  f.later("faults", "failures at given times");
   f.later("weight_sync", "how weights reach the engines");
-  f.later("network", "subnets and guaranteed shares");
-  f.later("watchdog", "timeouts of collectives");
-  f.later("launcher", "what happens when a process dies");
+  f.group("watchdog", "when a process ends that waits in a collective",
+          [&](Fields& g) { describe(g, job.watchdog); });
+  job.launcher.kind = job.framework.single_controller ? LauncherKind::ray : LauncherKind::torchrun;
+  f.group("launcher", "what happens when a process ends", [&](Fields& g) { describe(g, job.launcher); });
+  f.group("network", "what else is on the network between nodes",
+          [&](Fields& g) { describe(g, job.network); });
+  read_faults(f, job);
   return model && cluster && pools;
 }
 

@@ -1,0 +1,306 @@
+#include "sim/faults.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "models/pools.hpp"
+#include "models/shard_exchange.hpp"
+#include "sim/incident.hpp"
+#include "sim/waiting.hpp"
+
+namespace rollcast {
+namespace {
+
+Stop stop_of(FaultKind k) {
+  switch (k) {
+    case FaultKind::kill:
+    case FaultKind::server:
+      return Stop::exited;
+    case FaultKind::raise:
+      return Stop::raised;
+    default:
+      return Stop::hangs;
+  }
+}
+
+std::vector<int> ranks_of(RunState const& run, Fault const& f) {
+  if (f.kind != FaultKind::server) return f.ranks;
+  int const size = run.rollout->job.rollout.parallel.ranks_per_replica();
+  std::vector<int> ranks;
+  for (int r = f.ranks.front() * size; r < (f.ranks.front() + 1) * size; ++r) ranks.push_back(r);
+  return ranks;
+}
+
+std::string where(RunState const& run, PoolState const& pool) {
+  std::string const of =
+      run.pools.size() > 1 ? " of " + run.log.pools[static_cast<std::size_t>(pool.index)].name : "";
+  if (!pool.progress) return of + ", between two phases";
+  return fmt::format("{} in {} of {}", of, name_of(pool.progress->phase),
+                     step_name(pool.progress->batch->step));
+}
+
+std::string cause_of(RunState const& run, PoolState const& pool, Fault const& f) {
+  std::string const place = where(run, pool);
+  std::string const who = ranks_text(ranks_of(run, f));
+  switch (f.kind) {
+    case FaultKind::kill:
+      return who + place + " is killed";
+    case FaultKind::raise:
+      return who + place + " raises an exception";
+    case FaultKind::hang:
+      return who + place + " hangs";
+    case FaultKind::skip:
+      return fmt::format("{}{} runs {} micro-batch{} fewer than the others", who, place, f.micro_batches,
+                         f.micro_batches == 1 ? "" : "es");
+    case FaultKind::desync:
+      return who + place + " calls another collective than the others";
+    case FaultKind::server:
+      return fmt::format("rollout engine {}{} goes", f.ranks.front(), place);
+    default:
+      return who + place;
+  }
+}
+
+// The rank itself waits too, in a collective that the others do not call.
+void add_other_collective(Stall& stall, Stopped const& s) {
+  if (stall.waiting.empty()) return;
+  StalledGroup other = stall.groups[static_cast<std::size_t>(stall.waiting.front().group)];
+  other.operation = "ALLREDUCE";
+  if (other.operation == stall.groups.front().operation) other.operation = "BROADCAST";
+  stall.groups.push_back(other);
+  for (int r : s.ranks) stall.waiting.push_back({s.pool, r, static_cast<int>(stall.groups.size()) - 1, s.at});
+}
+
+[[noreturn]] void stop_ranks(RunState& run, PoolState& pool, Fault const& f) {
+  Stopped const s{pool.index, ranks_of(run, f), run.engine.now(), stop_of(f.kind), cause_of(run, pool, f)};
+  Stall stall = stall_after(run, s);
+  if (f.kind == FaultKind::skip || f.kind == FaultKind::desync) add_other_collective(stall, s);
+  end_in_incident(run, stall);
+}
+
+// The scoring of the samples does not end. No rank waits in a collective while a driver waits for it.
+[[noreturn]] void hang_scoring(RunState& run, PoolState const& pool) {
+  Stall stall;
+  stall.at = run.engine.now();
+  stall.elsewhere = "the scoring of the samples";
+  stall.cause = "the scoring of the samples" + where(run, pool) + " does not end";
+  if (!run.job.framework.single_controller) {
+    stall.groups.push_back(default_group());
+    for (int r = 1; r < pool.job.cluster.gpus(); ++r) stall.waiting.push_back({pool.index, r, 0, stall.at});
+    stall.missing.push_back({pool.index, 0, Stop::hangs, stall.at});
+  }
+  end_in_incident(run, stall);
+}
+
+void slow_ranks(PoolState& pool, Fault const& f) {
+  pool.slowdown.resize(static_cast<std::size_t>(pool.job.cluster.gpus()), 1);
+  for (int r : f.ranks) pool.slowdown[static_cast<std::size_t>(r)] = f.factor;
+}
+
+// Nothing comes through: all that gather together wait.
+void cut_gathers(RunState& run, PoolState& pool) {
+  if (!pool.progress || pool.progress->team == nullptr || !is_fully_sharded(pool.job.train)) return;
+  Stopped const s{pool.index, {}, run.engine.now(), Stop::hangs, "a NIC" + where(run, pool) + " is cut"};
+  Stall stall = stall_after(run, s);
+  stall.groups = {layer_group(pool.job)};
+  for (int r = 0; r < pool.job.cluster.gpus(); ++r) stall.waiting.push_back({pool.index, r, 0, stall.at});
+  end_in_incident(run, stall);
+}
+
+// A cut cable still carries a byte now and then, so that what waits for it has a time-out to run into.
+void slow_link(RunState& run, PoolState& pool, Fault const& f) {
+  if (pool.job.cluster.nodes < 2) return;
+  for (FaultLink const& l : pool.fault_links) {
+    if (l.node == f.node && l.nic == f.nic)
+      run.engine.set_capacity(l.link, max(l.capacity * f.factor, BytesPerSecond(1)));
+  }
+  if (!(f.factor > 0)) return cut_gathers(run, pool);
+  // A ring goes at its slowest link.
+  pool.slow_prices =
+      std::make_unique<CollectivePrices>(pool.profile, with_slower_nics(pool.job.cluster, f.factor));
+}
+
+void happen(RunState& run, Fault const& f) {
+  PoolState& pool = *run.pools[static_cast<std::size_t>(f.pool)];
+  if (f.kind == FaultKind::slow) return slow_ranks(pool, f);
+  if (f.kind == FaultKind::link) return slow_link(run, pool, f);
+  if (f.kind == FaultKind::hang && f.ranks.empty()) {
+    // A time-out of the reward function ends the sample, and the run goes on.
+    if (run.job.score.timeout.value > 0) return;
+    hang_scoring(run, pool);
+  }
+  if (pool.progress) stop_ranks(run, pool, f);
+  // Nobody of the pool can wait for it yet.
+  for (int r : ranks_of(run, f)) pool.stopped.push_back({pool.index, r, stop_of(f.kind), run.engine.now()});
+  pool.stop_cause = cause_of(run, pool, f);
+  if (noticed(run.job.launcher, stop_of(f.kind), run.engine.now()))
+    end_in_incident(run, {run.engine.now(), pool.stop_cause, pool.stopped, {}, {}, {}, {}});
+}
+
+}  // namespace
+
+void arm_faults(RunState& run) {
+  for (Fault const& f : run.job.faults) {
+    if (f.at) run.engine.at(*f.at, [&run, &f] { happen(run, f); });
+  }
+  for (auto const& pool : run.pools) watch_idle(run, *pool);
+}
+
+void start_faults(RunState& run, PoolState& pool) {
+  if (!pool.stopped.empty()) {
+    Stopped s{pool.index, {}, run.engine.now(), pool.stopped.front().stop, pool.stop_cause};
+    for (MissingRank const& m : pool.stopped) s.ranks.push_back(m.rank);
+    Stall stall = stall_after(run, s);
+    stall.at = pool.stopped.front().at;
+    end_in_incident(run, stall);
+  }
+  for (Fault const& f : run.job.faults) {
+    if (f.at || f.pool != pool.index || f.phase != pool.progress->phase ||
+        f.step != pool.progress->batch->step)
+      continue;
+    Seconds when = run.engine.now() + f.after;
+    if (f.kind == FaultKind::skip)
+      when = start_of_micro_batch(run, pool.index, f.ranks.front(), f.micro_batches);
+    run.engine.at(when, [&run, &f] { happen(run, f); });
+  }
+}
+
+void watch_idle(RunState& run, PoolState& pool) {
+  if (run.job.framework.single_controller || !holds_models(pool.job) || pool.job.cluster.gpus() < 2) return;
+  pool.idle_limit = run.engine.at(run.engine.now() + run.job.watchdog.timeout, [&run, &pool] {
+    pool.idle_limit.reset();
+    Stall stall;
+    Seconds const since = run.engine.now() - run.job.watchdog.timeout;
+    stall.at = since;
+    stall.cause = "rank 0 waits for another pool's work" + where(run, pool);
+    stall.missing.push_back({pool.index, 0, Stop::hangs, since});
+    stall.groups.push_back(default_group());
+    for (int r = 1; r < pool.job.cluster.gpus(); ++r) stall.waiting.push_back({pool.index, r, 0, since});
+    end_in_incident(run, stall);
+  });
+}
+
+void stop_watching_idle(RunState& run, PoolState& pool) {
+  if (pool.idle_limit) run.engine.cancel(*pool.idle_limit);
+  pool.idle_limit.reset();
+}
+
+void watch_ends(PhaseRun const& p, std::vector<Seconds> const& ends, Seconds end) {
+  RunState& run = p.run;
+  if (run.job.framework.single_controller || ends.empty()) return;
+  Seconds const first = *std::min_element(ends.begin(), ends.end());
+  Seconds const due = first + run.job.watchdog.timeout;
+  if (due >= end) return;
+  PoolState& pool = p.pool;
+  run.engine.at(due, [&run, &pool, ends, due, first] {
+    Stall stall;
+    stall.at = first;
+    stall.groups.push_back(default_group());
+    for (std::size_t c = 0; c < ends.size(); ++c) {
+      for (int r : pool.placement.classes[c].ranks) {
+        if (ends[c] < due) {
+          stall.waiting.push_back({pool.index, r, 0, ends[c]});
+        } else {
+          stall.missing.push_back({pool.index, r, Stop::hangs, ends[c]});
+        }
+      }
+    }
+    std::vector<int> late;
+    for (MissingRank const& m : stall.missing) late.push_back(m.rank);
+    stall.cause =
+        fmt::format("{}{} takes longer than the others' time-out", ranks_text(late), where(run, pool));
+    end_in_incident(run, stall);
+  });
+}
+
+void watch_counts(RunState& run, Team& team, std::vector<ReplicaTimes> const& passes, PassKind kind,
+                  Seconds start) {
+  if (!is_fully_sharded(team.job.train) || team.stages.size() > 1) return;
+  std::size_t fewest = passes.front().times.size(), most = 0;
+  for (ReplicaTimes const& r : passes) {
+    fewest = std::min(fewest, r.times.size());
+    most = std::max(most, r.times.size());
+  }
+  if (fewest == most) return;
+  Seconds when = start;
+  std::vector<int> ranks;
+  for (std::size_t r = 0; r < passes.size(); ++r) {
+    ReplicaTimes const& mine = passes[r];
+    if (mine.times.size() == fewest) {
+      for (int c : team.pool->placement.classes_of_stage[r].front()) {
+        auto const& of_class = run.log.rank_classes[static_cast<std::size_t>(c)].ranks;
+        ranks.insert(ranks.end(), of_class.begin(), of_class.end());
+      }
+      continue;
+    }
+    Seconds sum = start;
+    for (std::size_t m = 0; m < fewest; ++m) {
+      sum += mine.times[m].front().forward;
+      if (kind == PassKind::training) sum += mine.times[m].front().backward;
+    }
+    when = max(when, sum);
+  }
+  run.engine.at(when, [&run, pool = team.pool, ranks, fewest, most, when] {
+    Stopped const s{
+        pool->index, ranks, when, Stop::hangs,
+        fmt::format("{}{}: {} micro-batch{} where others have up to {}, fewer than their collectives need",
+                    ranks_text(ranks), where(run, *pool), fewest, fewest == 1 ? "" : "es", most)};
+    Stall stall = stall_after(run, s);
+    add_other_collective(stall, s);
+    end_in_incident(run, stall);
+  });
+}
+
+void end_late_collective(RunState& run, CommunicatorId id) {
+  for (auto const& team : run.teams) {
+    for (std::size_t stage = 0; stage < team->gradients.size(); ++stage) {
+      bool const dense = team->gradients[stage] == id;
+      if (!dense && (stage >= team->expert_gradients.size() || !(team->expert_gradients[stage] == id)))
+        continue;
+      PoolState& pool = *team->pool;
+      Stall stall;
+      StalledGroup group = gradient_group(run, *team, static_cast<int>(stage));
+      group.name = run.collectives.name(id);
+      group.sequence = run.collectives.operations_done(id) + 1;
+      stall.groups.push_back(group);
+      Seconds const now = run.engine.now();
+      std::vector<int> late;
+      for (int m = 0; m < run.collectives.members(id); ++m) {
+        auto const since = run.collectives.pending_arrival(id, m);
+        bool const waits = since && *since <= now;
+        for (int c : pool.placement.classes_of_stage[static_cast<std::size_t>(m)][stage]) {
+          for (int r : run.log.rank_classes[static_cast<std::size_t>(c)].ranks) {
+            if (waits) {
+              stall.waiting.push_back({pool.index, r, 0, *since});
+            } else {
+              stall.missing.push_back({pool.index, r, Stop::hangs, now});
+              late.push_back(r);
+            }
+          }
+        }
+      }
+      stall.at = now;
+      for (WaitingRank const& w : stall.waiting) stall.at = min(stall.at, w.since);
+      stall.cause = late.empty()
+                        ? fmt::format("the network does not carry {}{}", group.name, where(run, pool))
+                        : fmt::format("{}{} comes too late", ranks_text(late), where(run, pool));
+      end_in_incident(run, stall);
+    }
+  }
+  throw std::logic_error("no group has that communicator");
+}
+
+void end_out_of_memory(RunState& run, OomRecord const& oom) {
+  PoolState& pool = *run.pools[static_cast<std::size_t>(oom.pool)];
+  Stopped const s{oom.pool,
+                  {oom.rank},
+                  run.engine.now(),
+                  oom.kind == OomKind::host ? Stop::exited : Stop::raised,
+                  fmt::format("rank {}{} runs out of {}memory: {}", oom.rank, where(run, pool),
+                              oom.kind == OomKind::host ? "host " : "", needs_text(oom))};
+  end_in_incident(run, stall_after(run, s));
+}
+
+}  // namespace rollcast

@@ -1,0 +1,181 @@
+#include "sim/incident.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "models/pools.hpp"
+
+namespace rollcast {
+namespace {
+
+JobSize size_of_job(RunState const& run) {
+  JobSize size;
+  for (Pool const& p : pools_of(run.job)) {
+    size.gpus += p.cluster.gpus();
+    size.nodes += p.cluster.nodes;
+    size.pools.push_back(p.name);
+  }
+  return size;
+}
+
+// The group with the first timer; with none, that of most ranks.
+int main_group(Stall const& s, WatchdogOptions const& w) {
+  int best = -1;
+  Seconds due;
+  for (WaitingRank const& r : s.waiting) {
+    StalledGroup const& g = s.groups[static_cast<std::size_t>(r.group)];
+    if (g.timer != GroupTimer::c10d) continue;
+    Seconds const at = r.since + g.timeout.value_or(w.timeout);
+    if (best >= 0 && !(at < due)) continue;
+    best = r.group;
+    due = at;
+  }
+  if (best >= 0) return best;
+  std::map<int, int> count;
+  for (WaitingRank const& r : s.waiting) ++count[r.group];
+  for (auto const& [group, n] : count)
+    if (best < 0 || n > count[best]) best = group;
+  return best;
+}
+
+StallRecord record_of(RunState const& run, Stall const& s, Aftermath const& a, JobSize const& size) {
+  StallRecord r;
+  r.time = s.at;
+  r.cause = s.cause;
+  r.kind = StallKind::hang;
+  if (!s.cycle.empty()) {
+    r.kind = StallKind::deadlock;
+  } else if (a.by_watchdog) {
+    r.kind = StallKind::watchdog;
+  } else if (a.detected) {
+    r.kind = StallKind::rpc_timeout;
+  }
+  int const group = main_group(s, run.job.watchdog);
+  if (group >= 0) {
+    StalledGroup const& g = s.groups[static_cast<std::size_t>(group)];
+    r.group = g.name;
+    r.operation = g.operation;
+    r.sequence = g.sequence;
+  }
+  for (WaitingRank const& w : s.waiting) {
+    if (w.group != group) continue;
+    r.pool = w.pool;
+    r.waiting_ranks.push_back(w.rank);
+    if (!r.enqueued || w.since < *r.enqueued) r.enqueued = w.since;
+  }
+  if (s.waiting.empty() && !s.missing.empty()) r.pool = s.missing.front().pool;
+  for (MissingRank const& m : s.missing) r.missing_ranks.push_back(m.rank);
+  std::sort(r.waiting_ranks.begin(), r.waiting_ranks.end());
+  std::sort(r.missing_ranks.begin(), r.missing_ranks.end());
+  r.detected = a.detected;
+  r.killed = a.ended;
+  if (a.ended) r.gpu_seconds_lost = (*a.ended - s.at).value * size.gpus;
+  return r;
+}
+
+// When each rank class stops to do what its spans say: of its first rank that stops or waits.
+std::vector<Seconds> stops_of_classes(RunState const& run, Stall const& s, Seconds otherwise) {
+  std::map<std::pair<int, int>, Seconds> of_rank;
+  for (WaitingRank const& w : s.waiting) of_rank[{w.pool, w.rank}] = w.since;
+  for (MissingRank const& m : s.missing) of_rank[{m.pool, m.rank}] = m.at;
+  std::vector<Seconds> stops;
+  for (RankClassInfo const& c : run.log.rank_classes) {
+    Seconds first = otherwise;
+    for (int rank : c.ranks) {
+      if (auto const at = of_rank.find({c.pool, rank}); at != of_rank.end()) first = min(first, at->second);
+    }
+    stops.push_back(first);
+  }
+  return stops;
+}
+
+bool is_missing(Stall const& s, RankClassInfo const& c) {
+  return std::any_of(s.missing.begin(), s.missing.end(), [&](MissingRank const& m) {
+    return m.pool == c.pool && std::find(c.ranks.begin(), c.ranks.end(), m.rank) != c.ranks.end();
+  });
+}
+
+// Cuts what was recorded ahead of time, and tells what the ranks do until the end.
+void cut_spans(RunState& run, Stall const& s, Seconds end) {
+  EventLog& log = run.log;
+  std::vector<Seconds> const stops = stops_of_classes(run, s, max(end, s.at));
+  std::erase_if(log.spans, [&](Span& span) {
+    Seconds const stop = stops[static_cast<std::size_t>(span.rank_class)];
+    if (span.start >= stop) return true;
+    if (span.end > stop) {
+      double const done = (stop - span.start) / (span.end - span.start);
+      span.flops *= done;
+      span.hbm *= done;
+      span.end = stop;
+    }
+    return false;
+  });
+  std::erase_if(log.counters, [&](Counter const& c) { return c.time > end; });
+  std::vector<Seconds> last(log.rank_classes.size());
+  std::vector<std::pair<std::int32_t, Phase>> doing(log.rank_classes.size());
+  for (Span const& span : log.spans) {
+    auto const c = static_cast<std::size_t>(span.rank_class);
+    if (span.end < last[c]) continue;
+    last[c] = span.end;
+    doing[c] = {span.step, span.phase};
+  }
+  for (std::size_t c = 0; c < stops.size(); ++c) {
+    RankClassInfo const& info = log.rank_classes[c];
+    std::optional<Progress> const& progress = run.pools[static_cast<std::size_t>(info.pool)]->progress;
+    if (progress) doing[c] = {progress->batch->step, progress->phase};
+    bool const waits = stops[c] < end && !is_missing(s, info);
+    Span span;
+    span.rank_class = static_cast<std::int32_t>(c);
+    span.step = doing[c].first;
+    span.stream = Stream::communication;
+    span.phase = doing[c].second;
+    span.activity = waits ? Activity::collective_wait : Activity::phase_wait;
+    span.start = max(last[c], min(stops[c], s.at));
+    span.end = end;
+    run.recorder.span(span, is_missing(s, info) ? "stopped"
+                            : waits             ? "waits for ranks that do not come"
+                                                : "idle until the job ends");
+  }
+  for (auto const& pool : run.pools) {
+    if (!pool->progress) continue;
+    PhaseRecorder{run.recorder, pool->progress->batch->step, pool->progress->phase}.window(
+        pool->index, min(pool->progress->start, end), end);
+  }
+}
+
+std::string reason_of(StallRecord const& r) {
+  std::string out = r.cause;
+  if (!r.group.empty())
+    out += fmt::format("; {} wait{} in {} of {}", ranks_text(r.waiting_ranks),
+                       r.waiting_ranks.size() == 1 ? "s" : "", r.operation, r.group);
+  if (!r.killed) return out + "; nobody ends it";
+  return out + fmt::format("; the job is over {} after it", format(*r.killed - r.time));
+}
+
+}  // namespace
+
+void end_in_incident(RunState& run, Stall const& stall) {
+  JobSize const size = size_of_job(run);
+  WatchdogOptions const& w = run.job.watchdog;
+  LauncherOptions const& l = run.job.launcher;
+  Aftermath a = aftermath(stall, w, l, size, run.options.seed);
+  EventLog& log = run.log;
+  StallRecord record = record_of(run, stall, a, size);
+  if (log.outcome == Outcome::completed) {
+    log.outcome = !stall.cycle.empty() ? Outcome::deadlock
+                  : a.stop_is_noticed  ? Outcome::failed
+                                       : Outcome::stalled;
+    log.outcome_reason = reason_of(record);
+  }
+  log.remedies = remedies(stall, w, l, size, run.options.seed);
+  log.happenings = std::move(a.happenings);
+  cut_spans(run, stall, a.ended ? *a.ended : stall.at);
+  if (!a.stop_is_noticed) log.stalls.push_back(std::move(record));
+  run.stopped = true;
+  throw RunEnded{};
+}
+
+}  // namespace rollcast
