@@ -106,25 +106,6 @@ std::vector<int> members(Architecture const& a, RolloutLayout const& l, SyncTens
   return ranks;
 }
 
-std::string stored_name(Architecture const& a, RolloutLayout const& l, SyncTensor const& t) {
-  if (!l.fused || t.factor) return full_name(t);
-  FusedPart const part = fused_part(a, t);
-  SyncTensor named = t;
-  if (t.tensor.expert) {
-    bool const down = part == FusedPart::none && t.tensor.split == Split::columns;
-    int const local =
-        whole_experts(l, t)
-            ? t.first_expert - first_expert_of(expert_rank(t.first_expert, a.moe->experts / l.parallel.ep,
-                                                           a.moe->experts % l.parallel.ep),
-                                               a.moe->experts / l.parallel.ep, a.moe->experts % l.parallel.ep)
-            : t.first_expert;
-    return fmt::format("layers.{}.mlp.experts.{}[{}]", t.layer, down ? "w2_weight" : "w13_weight", local);
-  }
-  if (part != FusedPart::none)
-    named.tensor.name = renamed(t.tensor.name, is_qkv(part) ? "qkv_proj" : "gate_up_proj");
-  return full_name(named);
-}
-
 }  // namespace
 
 RolloutLayout rollout_layout(Job const& job) {
@@ -137,9 +118,26 @@ RolloutLayout rollout_layout(Job const& job) {
   return l;
 }
 
+std::string engine_parameter(Architecture const& a, RolloutLayout const& l, SyncTensor const& t) {
+  if (!l.fused || t.factor) return full_name(t);
+  FusedPart const part = fused_part(a, t);
+  if (t.tensor.expert) {
+    bool const down = part == FusedPart::none && t.tensor.split == Split::columns;
+    int const run = whole_experts(l, t) ? a.moe->experts / l.parallel.ep : a.moe->experts;
+    int const longer = whole_experts(l, t) ? a.moe->experts % l.parallel.ep : 0;
+    int const rank = expert_rank(t.first_expert, run, longer);
+    return fmt::format("layers.{}.mlp.experts.{}[{}]", t.layer, down ? "w2_weight" : "w13_weight",
+                       t.first_expert - first_expert_of(rank, run, longer));
+  }
+  SyncTensor named = t;
+  if (part != FusedPart::none)
+    named.tensor.name = renamed(t.tensor.name, is_qkv(part) ? "qkv_proj" : "gate_up_proj");
+  return full_name(named);
+}
+
 Shards rollout_shards(Architecture const& a, RolloutLayout const& l, SyncTensor const& t) {
   Shards all;
-  all.stored = stored_name(a, l, t);
+  all.stored = engine_parameter(a, l, t);
   int const parts = t.tensor.split == Split::replicated ? 1 : cut_of(l, t);
   for (int index = 0; index < parts; ++index) {
     Shard shard{rects_of(a, l, t, index), {}};

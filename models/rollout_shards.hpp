@@ -14,6 +14,7 @@
 // is cut as the layer is, the other one whole (vllm/lora/layers).
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "models/job.hpp"
@@ -33,6 +34,9 @@ struct RolloutLayout {
 
 // job: as the engines' pool sees it.
 RolloutLayout rollout_layout(Job const& job);
+
+// The parameter that it lies in: "layers.0.self_attn.qkv_proj.weight".
+std::string engine_parameter(Architecture const& a, RolloutLayout const& l, SyncTensor const& t);
 
 // One part for each tensor-parallel rank (of experts under ep, one), with a rank of every engine; neighbours
 // may hold the same. Parts that are empty are left out.
