@@ -19,6 +19,7 @@ struct LinkBytes {
 
   std::int64_t at(SyncLink l) const { return by_link[static_cast<std::size_t>(l)]; }
   std::int64_t total() const;
+  std::int64_t to_others() const { return total() - at(SyncLink::same_gpu); }
   bool operator==(LinkBytes const&) const = default;
 };
 

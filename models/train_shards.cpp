@@ -118,43 +118,31 @@ std::vector<Tensor> flat_order(Architecture const& a, int layer) {
   return list;
 }
 
-std::int64_t cell_count(Architecture const& a, TrainLayout const& l, SyncTensor const& t, int index) {
-  return Shard{cell(a, l, t, index), {}}.count();
-}
-
 struct FlatPlace {
-  std::int64_t offset = 0;  // of the tensor in the flat parameter of its tensor-parallel rank
+  std::int64_t offset = 0;  // of the tensor in the flat parameter
   std::int64_t total = 0;
 };
 
 // Experts lie one after the other, each with its own gate, up and down.
-FlatPlace flat_place(Architecture const& a, TrainLayout const& l, SyncTensor const& t, int index) {
+FlatPlace flat_place(Architecture const& a, TrainLayout const& l, SyncTensor const& t) {
+  Parallel const& p = l.parallel;
+  if (p.tp != 1 || p.pp != 1 || p.ep != 1 || p.expert_tp() != 1)
+    throw std::logic_error("flat parameters of a model that is cut otherwise");
   FlatPlace place;
-  int const held = a.moe ? static_cast<int>(divide_up(a.moe->experts, l.parallel.ep)) : 1;
+  std::int64_t in_expert = 0;
   std::vector<Tensor> const list = flat_order(a, t.layer);
-  std::int64_t one_expert = 0;
-  auto const count = [&](Tensor const& other) {
-    SyncTensor s = t;
-    s.tensor = other;
-    return cell_count(a, l, s, other.expert == t.tensor.expert ? index : 0);
-  };
-  for (Tensor const& other : list) {
-    if (other.expert) one_expert += count(other);
-  }
-  bool experts_counted = false;
-  for (Tensor const& other : list) {
-    if (other.expert && !experts_counted) {
-      if (t.tensor.expert) place.offset = place.total + t.first_expert % held * one_expert;
-      place.total += held * one_expert;
-      experts_counted = true;
+  for (auto one = list.begin(); one != list.end(); ++one) {
+    std::int64_t const size = one->rows * one->columns;
+    if (one->name == t.tensor.name) place.offset = one->expert ? place.offset + in_expert : place.total;
+    if (!one->expert) {
+      place.total += size;
+      continue;
     }
-    if (other.name == t.tensor.name) {
-      if (!other.expert) place.offset = place.total;
-      for (auto before = list.begin(); other.expert && before->name != other.name; ++before) {
-        if (before->expert) place.offset += count(*before);
-      }
-    }
-    if (!other.expert) place.total += count(other);
+    in_expert += size;
+    bool const last = one + 1 == list.end() || !(one + 1)->expert;
+    if (!last) continue;
+    if (t.tensor.expert) place.offset += place.total + t.first_expert * in_expert;
+    place.total += one->copies * in_expert;
   }
   return place;
 }
@@ -259,7 +247,7 @@ Shards train_shards(Architecture const& a, TrainLayout const& l, SyncTensor cons
     std::vector<ShardRect> const rects = cell(a, l, t, index);
     if (empty(rects)) continue;
     FlatPlace const flat =
-        l.sharding == Sharding::flat_layer && !t.factor ? flat_place(a, l, t, index) : FlatPlace{};
+        l.sharding == Sharding::flat_layer && !t.factor ? flat_place(a, l, t) : FlatPlace{};
     std::size_t const first = cut || index == 0 ? all.parts.size() : 0;
     for (int const stage : stages) {
       std::vector<int> const ranks = members(a, l, t, stage, index);

@@ -16,7 +16,8 @@
 //   flat          chunks of ceil(elements / ranks) elements (ZeRO-3; the last one padded)
 //   flat_layer    the same of all tensors of a decoder layer in a row, or of all outside the layers (FSDP1:
 //                 one flat parameter per wrapped module); tensors as Hugging Face's modules register them,
-//                 norms of a layer last. An adapter's factors are wrapped one by one.
+//                 norms of a layer last. An adapter's factors are wrapped one by one. Only
+//                 without tp, pp and ep.
 #pragma once
 
 #include <vector>
@@ -42,7 +43,8 @@ struct TrainLayout {
 // job: as the actor's pool sees it. flat_layer: FSDP with flat parameters.
 TrainLayout train_layout(Job const& job, bool flat_layer = false);
 
-// Parts are disjoint and make up the tensor. std::logic_error for a layer that no stage holds.
+// Parts are disjoint and make up the tensor. std::logic_error for a layer that no stage holds, and for
+// flat_layer with tp, pp or ep.
 Shards train_shards(Architecture const& a, TrainLayout const& l, SyncTensor const& t);
 
 // Pipeline ranks that hold it: two of tied embeddings over several stages.

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "reports/json.hpp"
@@ -21,10 +20,8 @@ Json links_json(LinkBytes const& b) {
 }
 
 Json largest_json(std::vector<LinkBytes> const& ranks) {
-  auto const most = std::max_element(ranks.begin(), ranks.end(), [](LinkBytes const& a, LinkBytes const& b) {
-    return a.total() < b.total();
-  });
-  return {{"rank", most - ranks.begin()}, {"bytes", most->total()}};
+  std::size_t const rank = busiest_rank(ranks);
+  return {{"rank", rank}, {"bytes", ranks[rank].to_others()}};
 }
 
 Json groups_json(std::vector<LinkBytes> const& ranks) {

@@ -27,13 +27,28 @@ bool named(WeightsForecast const& f, SyncTensor const& t, std::string const& nam
   return t.factor || fused_part(f.map.model, t) != FusedPart::none;
 }
 
+// The tensor by that name; of a run of experts the first that has it, or all where it is the run's first.
+std::optional<SyncTensor> with_name(WeightsForecast const& f, SyncTensor t, std::string const& name) {
+  if (named(f, t, name)) return t;
+  int const experts = t.experts;
+  t.experts = 1;
+  for (int i = 1; i < experts; ++i) {
+    ++t.first_expert;
+    if (named(f, t, name)) return t;
+  }
+  return std::nullopt;
+}
+
 // Of one layer; of experts the first.
 void add_details(WeightsForecast& f, std::string const& name) {
   std::optional<int> layer;
   std::vector<std::string> seen;
-  for (SyncTensor const& t : sync_tensors(f.map)) {
-    if ((layer && t.layer != *layer) || !named(f, t, name)) continue;
-    if (std::find(seen.begin(), seen.end(), t.tensor.name) != seen.end()) continue;
+  for (SyncTensor const& of_model : sync_tensors(f.map)) {
+    if (layer && of_model.layer != *layer) continue;
+    if (std::find(seen.begin(), seen.end(), of_model.tensor.name) != seen.end()) continue;
+    std::optional<SyncTensor> const found = with_name(f, of_model, name);
+    if (!found) continue;
+    SyncTensor const& t = *found;
     layer = t.layer;
     seen.push_back(t.tensor.name);
     TensorMap const m = map_tensor(f.map, t);
@@ -90,6 +105,13 @@ std::vector<RankGroup> equal_ranks(std::vector<LinkBytes> const& ranks) {
   return groups;
 }
 
+std::size_t busiest_rank(std::vector<LinkBytes> const& ranks) {
+  auto const most = std::max_element(ranks.begin(), ranks.end(), [](LinkBytes const& a, LinkBytes const& b) {
+    return a.to_others() < b.to_others();
+  });
+  return static_cast<std::size_t>(most - ranks.begin());
+}
+
 std::string what_text(Architecture const& a, SyncTensor const& t, Range rows, Range columns) {
   FusedPart const part = fused_part(a, t);
   std::string const whole =
@@ -124,6 +146,7 @@ WeightsResult forecast_weights(Scenario const& s, WeightsOptions const& options)
   f.scenario = s.name;
   f.map = reshard_of(job, options.map);
   f.colocated = colocated(job);
+  f.merged_adapter = job.algorithm.adapter && !f.map.payload.factors;
   auto const train = static_cast<std::size_t>(pool_of(job, Role::actor));
   auto const rollout = static_cast<std::size_t>(pool_of(job, Role::rollout));
   std::vector<Pool> const pools = pools_of(job);

@@ -24,6 +24,7 @@ struct WeightsForecast {
   bool colocated = false;
   std::string train_pool;  // empty: there is one
   std::string rollout_pool;
+  bool merged_adapter = false;
   SyncTraffic traffic;
   std::vector<WireNeed> wire;
   int engine = 0;  // of the details
@@ -56,6 +57,9 @@ struct RankGroup {
   LinkBytes bytes;
 };
 std::vector<RankGroup> equal_ranks(std::vector<LinkBytes> const& ranks);
+
+// The one that sends or receives most to or from other GPUs; the first of equal ones.
+std::size_t busiest_rank(std::vector<LinkBytes> const& ranks);
 
 // What a copy is to a person: "q heads 0-1", "gate rows 0-13", "rows 0-4095, columns 0-1023".
 std::string what_text(Architecture const& a, SyncTensor const& t, Range rows, Range columns);

@@ -64,19 +64,22 @@ std::string layouts(WeightsForecast const& f) {
 
 std::string verdict(WeightsForecast const& f) {
   SyncTraffic const& t = f.traffic;
-  auto const largest = [](std::vector<LinkBytes> const& ranks) {
-    return std::max_element(ranks.begin(), ranks.end(),
-                            [](LinkBytes const& a, LinkBytes const& b) { return a.total() < b.total(); });
-  };
-  auto const sender = largest(t.sent);
-  auto const receiver = largest(t.received);
-  std::string const sentence = fmt::format(
-      "One sync moves {}, {} of it over the network: {} ({}{}) to {}. Largest sender: rank {}, {}; largest "
-      "receiver: rank {}, {}.",
-      size(t.total.total()), size(t.total.at(SyncLink::network)), plural(t.tensors, "tensor"),
-      size(t.whole_bytes), f.map.payload.factors ? ", the adapter alone" : "",
-      plural(f.map.rollout.ranks / engine_ranks(f.map), "engine"), sender - t.sent.begin(),
-      size(sender->total()), receiver - t.received.begin(), size(receiver->total()));
+  std::size_t const sender = busiest_rank(t.sent);
+  std::size_t const receiver = busiest_rank(t.received);
+  std::string sentence =
+      fmt::format("One sync moves {}, {} of it over the network: {} ({}{}) to {}.", size(t.total.total()),
+                  size(t.total.at(SyncLink::network)), plural(t.tensors, "tensor"), size(t.whole_bytes),
+                  f.map.payload.factors ? ", the adapter alone"
+                  : f.merged_adapter    ? ", the adapter merged into them"
+                                        : "",
+                  plural(f.map.rollout.ranks / engine_ranks(f.map), "engine"));
+  if (t.total.to_others() > 0) {
+    sentence += fmt::format(
+        " Largest sender to other GPUs: rank {}, {}; largest receiver from them: rank {}, {}.", sender,
+        size(t.sent[sender].to_others()), receiver, size(t.received[receiver].to_others()));
+  } else {
+    sentence += " Nothing leaves its GPU.";
+  }
   return wrapped(words_of(sentence), " ", 0, kWidth);
 }
 
@@ -196,8 +199,12 @@ struct Delivery {
 std::string parameter_text(WeightsForecast const& f, std::string const& parameter) {
   std::map<int, std::map<int, Delivery>> deliveries;  // by the engine's rank, by the trainer's
   std::vector<std::string> sources;
+  std::string alike;
   for (TensorDetail const& d : f.details) {
     if (d.destination.stored != parameter) continue;
+    if (d.tensor.experts > 1)
+      alike = fmt::format(" (experts {}-{} likewise)", d.tensor.first_expert + 1,
+                          d.tensor.first_expert + d.tensor.experts - 1);
     if (std::find(sources.begin(), sources.end(), d.source.stored) == sources.end())
       sources.push_back(d.source.stored);
     std::map<std::pair<int, int>, std::vector<PartCopy>> copies;
@@ -214,7 +221,7 @@ std::string parameter_text(WeightsForecast const& f, std::string const& paramete
   }
   // Tensors that the trainer keeps apart have the checkpoint's names.
   bool const one = sources.size() == 1 && sources.front() != parameter;
-  std::string out = fmt::format("  {}{}\n", parameter, one ? " from " + sources.front() : "");
+  std::string out = fmt::format("  {}{}{}\n", parameter, one ? " from " + sources.front() : "", alike);
   std::size_t shown = 0;
   for (auto const& [rank, from] : deliveries) {
     if (++shown > kMostRanks) break;

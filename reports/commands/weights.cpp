@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "models/roles.hpp"
+#include "models/pools.hpp"
 #include "reports/commands/commands.hpp"
 #include "reports/commands/option_checks.hpp"
 #include "reports/commands/outputs.hpp"
@@ -29,6 +29,13 @@ std::string conflict_with(Job const& job, Arguments const& a) {
                        name_of(job.algorithm.kind));
   if (a.flat_parameters && job.train.kind != TrainerKind::fsdp2)
     return fmt::format("--flat-parameters is FSDP's, and the trainer is {}", name_of(job.train.kind));
+  Parallel const& cut = job.train.parallel;
+  if (a.flat_parameters && cut.tp * cut.pp * cut.ep * cut.expert_tp() > 1)
+    return "--flat-parameters goes with tp, pp and ep of 1";
+  int const stage = on_pool(job, pool_of(job, Role::rollout)).cluster.gpus() / job.rollout.parallel.pp;
+  if (job.model.moe && stage % job.rollout.parallel.ep != 0)
+    return fmt::format("rollout.parallel.ep {} does not divide the {} ranks of a stage of all engines",
+                       job.rollout.parallel.ep, stage);
   if (!a.scales.empty() && job.rollout.weights != DType::fp8)
     return fmt::format("--fp8-scales is of engines in fp8, and rollout.weights is {}",
                        name_of(job.rollout.weights));

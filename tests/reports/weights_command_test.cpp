@@ -113,6 +113,17 @@ TEST(WeightsCommand, FlatParametersOfFsdp) {
   EXPECT_EQ(json({fsdp, "--flat-parameters"})["received"], json({fsdp})["received"]);
 }
 
+// 128 experts over ep 8 of the trainer: expert 5 is one of the 16 of its first rank; an engine has all of
+// them.
+TEST(WeightsCommand, OneExpertByName) {
+  std::string const moe = folder + "published/R03-nemo-rl-30b-a3b-four-nodes.yaml";
+  nlohmann::json const j = json({moe, "--tensor", "layers.7.mlp.experts.5.down_proj"});
+  ASSERT_EQ(j["detail"].size(), 1U);
+  EXPECT_EQ(j["detail"][0]["tensor"], "layers.7.mlp.experts.5.down_proj.weight");
+  EXPECT_EQ(j["detail"][0]["destination"], "layers.7.mlp.experts.w2_weight[5]");
+  EXPECT_EQ(j["detail"][0]["copies"][0]["source_rank"], 0);
+}
+
 TEST(WeightsCommand, EqualInputGivesEqualBytes) {
   EXPECT_EQ(run({example, "--json", "-"}).out, run({example, "--json", "-"}).out);
 }
@@ -129,6 +140,11 @@ TEST(WeightsCommand, BadInput) {
   refused({folder + "examples/sft-8b-lora-one-gpu.yaml"}, "no rollout engines");
   refused({example, "--tensor", "no_such"}, "no tensor has 'no_such' in its name; there are input_layernorm");
   refused({example, "--flat-parameters"}, "--flat-parameters is FSDP's");
+  refused(
+      {folder + "examples/grpo-7b-async-two-pools.yaml", "--flat-parameters", "--set", "train.parallel.tp=2"},
+      "tp, pp and ep of 1");
+  refused({folder + "published/R03-nemo-rl-30b-a3b-four-nodes.yaml", "--set", "rollout.parallel.ep=64"},
+          "ep 64 does not divide the 32 ranks");
   refused({example, "--fp8-scales", "tensor"}, "--fp8-scales is of engines in fp8");
   refused({example, "--set", "rollout.parallel.tp=3"}, "rollout.parallel");
   refused({example, "--json", "/no/such/folder/weights.json"}, "cannot write");
