@@ -3,8 +3,6 @@
 namespace rollcast {
 namespace {
 
-std::int64_t divide_up(std::int64_t n, std::int64_t parts) { return (n + parts - 1) / parts; }
-
 // Blocks that begin in `own`, or that are entered where the shard begins.
 std::int64_t begun(Range own, std::int64_t shard_first, std::int64_t block) {
   std::int64_t const starts = divide_up(own.end(), block) - divide_up(own.first, block);

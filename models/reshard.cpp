@@ -116,7 +116,7 @@ std::vector<SyncTensor> sync_tensors(Reshard const& r) {
   ExpertRuns runs;
   if (r.model.moe) {
     int const experts = r.model.moe->experts;
-    runs.train = (experts + r.train.parallel.ep - 1) / r.train.parallel.ep;
+    runs.train = static_cast<int>(divide_up(experts, r.train.parallel.ep));
     runs.engine = experts / r.rollout.parallel.ep;
     runs.engine_longer = experts % r.rollout.parallel.ep;
     runs.apart = r.train.sharding == Sharding::flat_layer;

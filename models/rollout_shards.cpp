@@ -12,12 +12,6 @@ namespace {
 
 constexpr std::int64_t kVocabularyMultiple = 64;
 
-std::int64_t divide_up(std::int64_t n, std::int64_t parts) { return (n + parts - 1) / parts; }
-
-ShardRect row_major(Range rows, Range columns, std::int64_t offset) {
-  return {rows, columns, offset, columns.count};
-}
-
 bool whole_experts(RolloutLayout const& l, SyncTensor const& t) {
   return t.tensor.expert && l.parallel.ep > 1;
 }
@@ -48,16 +42,7 @@ std::vector<ShardRect> row_rects(Architecture const& a, RolloutLayout const& l, 
     if (part == FusedPart::v) before += own.count;
     return {row_major(own, columns, before * columns.count)};
   }
-  std::vector<ShardRect> rects;
-  std::int64_t first = 0;
-  std::int64_t offset = 0;
-  for (std::int64_t const rows : separate_rows(a, t)) {
-    Range own = part_of(rows, tp, index);
-    own.first += first;
-    rects.push_back(row_major(own, columns, offset));
-    offset += own.count * columns.count;
-    first += rows;
-  }
+  std::vector<ShardRect> rects = cut_each(separate_rows(a, t), columns, tp, index);
   if (l.fused && fused_part(a, t) == FusedPart::up) rects.front().offset = rects.front().count();
   return rects;
 }

@@ -22,10 +22,12 @@ inline Range overlap(Range a, Range b) {
   return {first, std::max<std::int64_t>(0, std::min(a.end(), b.end()) - first)};
 }
 
+inline std::int64_t divide_up(std::int64_t n, std::int64_t parts) { return (n + parts - 1) / parts; }
+
 // Part `index` of [0, n) in chunks of ceil(n / parts), as torch.chunk cuts: the last ones may be shorter or
 // empty.
 inline Range part_of(std::int64_t n, std::int64_t parts, std::int64_t index) {
-  std::int64_t const size = (n + parts - 1) / parts;
+  std::int64_t const size = divide_up(n, parts);
   std::int64_t const first = std::min(n, index * size);
   return {first, std::min(n, first + size) - first};
 }
@@ -40,6 +42,15 @@ struct ShardRect {
 
   std::int64_t count() const { return rows.count * columns.count; }
 };
+
+// A rectangle of its own, row by row.
+inline ShardRect row_major(Range rows, Range columns, std::int64_t offset) {
+  return {rows, columns, offset, columns.count};
+}
+
+// Several ranges of rows, each cut on its own into `parts`: part `index` of each, one after the other.
+std::vector<ShardRect> cut_each(std::vector<std::int64_t> const& separate, Range columns, std::int64_t parts,
+                                std::int64_t index);
 
 // One part of a tensor and the ranks that hold it, each a copy, ascending.
 struct Shard {

@@ -15,30 +15,8 @@ namespace {
 
 constexpr std::int64_t kVocabularyMultiple = 128;  // Megatron's make_vocab_size_divisible_by
 
-std::int64_t divide_up(std::int64_t n, std::int64_t parts) { return (n + parts - 1) / parts; }
-
-ShardRect row_major(Range rows, Range columns, std::int64_t offset) {
-  return {rows, columns, offset, columns.count};
-}
-
 int cut_of(TrainLayout const& l, SyncTensor const& t) {
   return t.tensor.expert ? l.parallel.expert_tp() : l.parallel.tp;
-}
-
-// Several ranges of rows, each cut on its own, one after the other in the shard.
-std::vector<ShardRect> row_parts(std::vector<std::int64_t> const& separate, Range columns, int parts,
-                                 int index) {
-  std::vector<ShardRect> rects;
-  std::int64_t first = 0;
-  std::int64_t offset = 0;
-  for (std::int64_t const rows : separate) {
-    Range own = part_of(rows, parts, index);
-    own.first += first;
-    rects.push_back(row_major(own, columns, offset));
-    offset += own.count * columns.count;
-    first += rows;
-  }
-  return rects;
 }
 
 // Of linear_qkv: fused row = group x (query rows + key rows + value rows) + row within the group.
@@ -80,7 +58,7 @@ std::vector<ShardRect> cell(Architecture const& a, TrainLayout const& l, SyncTen
     }
     case Split::rows: {
       if (!l.fused) return {row_major(part_of(rows.count, cut, index), columns, 0)};
-      std::vector<ShardRect> rects = row_parts(separate_rows(a, t), columns, cut, index);
+      std::vector<ShardRect> rects = cut_each(separate_rows(a, t), columns, cut, index);
       if (part == FusedPart::up) rects.front().offset = rects.front().count();
       return rects;
     }

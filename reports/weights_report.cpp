@@ -80,7 +80,7 @@ std::string tensor_names(Reshard const& r) {
 
 }  // namespace
 
-std::string_view name_of(Sharding s) {
+std::string_view sharding_text(Sharding s) {
   switch (s) {
     case Sharding::whole:
       return "whole copies on data-parallel ranks";

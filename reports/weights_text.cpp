@@ -54,7 +54,7 @@ std::string layouts(WeightsForecast const& f) {
     return name.empty() ? "" : fmt::format(" of pool {}", name);
   };
   std::string out = fmt::format("From {}{}: {}, {}.\n", plural(t.ranks, "rank"), pool(f.train_pool),
-                                layout_text(t.parallel, experts), name_of(t.sharding));
+                                layout_text(t.parallel, experts), sharding_text(t.sharding));
   out += fmt::format("To {}{}: {} of {}{}{}.\n", plural(r.ranks, "rank"), pool(f.rollout_pool),
                      plural(r.ranks / engine_ranks(f.map), "engine"), layout_text(r.parallel, experts),
                      r.data_parallel_attention ? ", attention whole on each rank" : "",

@@ -162,7 +162,7 @@ void apply(Reshard const& r, SyncTensor const& t, std::map<int, Memory> const& s
   }
 }
 
-std::vector<int> holders(Architecture const& a, std::vector<Stage> const& stages, int pp, int layer) {
+std::vector<int> holders(std::vector<Stage> const& stages, int pp, int layer) {
   std::vector<int> out;
   for (std::size_t i = 0; i < stages.size(); ++i) {
     Stage const& s = stages[i];
@@ -170,7 +170,6 @@ std::vector<int> holders(Architecture const& a, std::vector<Stage> const& stages
     if (layer < 0 ? ends : layer >= s.first_layer && layer < s.first_layer + s.layers)
       out.push_back(static_cast<int>(i) % pp);
   }
-  (void)a;
   return out;
 }
 
@@ -188,7 +187,7 @@ void check_layer(Reshard const& r, int layer) {
   std::map<int, Memory> sources, wanted;
   TrainLayout const& t = r.train;
   RolloutLayout const& e = r.rollout;
-  for (int const stage : holders(r.model, t.stages, t.parallel.pp, layer)) {
+  for (int const stage : holders(t.stages, t.parallel.pp, layer)) {
     int const stage_ranks = t.ranks / t.parallel.pp;
     for (int x = 0; x < stage_ranks; ++x) {
       Memory memory = train_memory(w, t, stage * stage_ranks + x);
@@ -196,7 +195,7 @@ void check_layer(Reshard const& r, int layer) {
       sources[stage * stage_ranks + x] = std::move(memory);
     }
   }
-  for (int const stage : holders(r.model, e.stages, e.parallel.pp, layer)) {
+  for (int const stage : holders(e.stages, e.parallel.pp, layer)) {
     for (int position = 0; position < e.ranks / e.parallel.pp; ++position) {
       int const tp = e.parallel.tp;
       int const rank = position / tp * tp * e.parallel.pp + stage * tp + position % tp;
