@@ -176,6 +176,69 @@ constexpr Key kMemoryKeys[] = {
     {"changes[].headroom_bytes", "integer", "the least of a GPU with them"},
     {"changes[].gpu_hours_per_step", "number or null", "null: what they ask for is not simulated yet"}};
 
+constexpr Key kWeightsKeys[] = {
+    {"schema", "integer", "1: the version of these shapes"},
+    {"scenario", "text", "name of the scenario"},
+    {"payload", "text", "weights, or adapter: its factors alone"},
+    {"colocated", "true or false", "whether the engines share the trainer's GPUs"},
+    {"train_ranks", "integer", "ranks of the trainer's pool"},
+    {"rollout_ranks", "integer", "ranks of the engines' pool, numbered on their own"},
+    {"engines", "integer", "rollout engines"},
+    {"tensors", "integer", "of the checkpoint"},
+    {"tensor_bytes", "integer", "of them in the engine's type, with scales, each once"},
+    {"copies", "integer", "strided copies between pairs of ranks"},
+    {"bytes.same_gpu", "integer", "sent on the same GPU"},
+    {"bytes.node", "integer", "sent to another GPU of the node"},
+    {"bytes.network", "integer", "sent to another node"},
+    {"bytes.total", "integer", "sent in all"},
+    {"largest_sender.rank", "integer", "of the trainer's ranks, to other GPUs"},
+    {"largest_sender.bytes", "integer", "that it sends"},
+    {"largest_receiver.rank", "integer", "of the engines' ranks, from other GPUs"},
+    {"largest_receiver.bytes", "integer", "that it receives"},
+    {"sent[].ranks[]", "list of integers", "ranks of the trainer that send the same"},
+    {"sent[].bytes.same_gpu", "integer", "each sends on the same GPU"},
+    {"sent[].bytes.node", "integer", "each sends to another GPU of the node"},
+    {"sent[].bytes.network", "integer", "each sends to another node"},
+    {"sent[].bytes.total", "integer", "each sends in all"},
+    {"received[].ranks[]", "list of integers", "ranks of the engines that receive the same"},
+    {"received[].bytes.same_gpu", "integer", "each receives on the same GPU"},
+    {"received[].bytes.node", "integer", "each receives to another GPU of the node"},
+    {"received[].bytes.network", "integer", "each receives to another node"},
+    {"received[].bytes.total", "integer", "each receives in all"},
+    {"node_pairs[].from", "integer", "node, counted over all pools; pairs with bytes alone"},
+    {"node_pairs[].to", "integer", "node"},
+    {"node_pairs[].bytes", "integer", "between the two, in this direction"},
+    {"fp8.scaling", "text", "block: a scale per 128 x 128 elements; tensor. fp8 is null for other types"},
+    {"fp8.scale_bytes", "integer", "of scales among the bytes sent"},
+    {"fp8.blocks", "integer", "of all quantized tensors"},
+    {"fp8.cut_by_trainer", "integer", "of which several ranks of the trainer hold a part"},
+    {"fp8.cut_by_engines", "integer", "of which an engine's rank holds a part and not all"},
+    {"detail_engine", "integer", "the engine whose copies are told"},
+    {"detail[].tensor", "text", "name in the checkpoint"},
+    {"detail[].rows", "integer", "of the tensor"},
+    {"detail[].columns", "integer", "of the tensor"},
+    {"detail[].element_bytes", "integer", "on the wire"},
+    {"detail[].source", "text", "parameter of the trainer that its offsets are in"},
+    {"detail[].destination", "text", "parameter of the engine that its offsets are in"},
+    {"detail[].copies[].source_rank", "integer", "rank of the trainer"},
+    {"detail[].copies[].destination_rank", "integer", "rank of the engines"},
+    {"detail[].copies[].link", "text", "same_gpu, node or network"},
+    {"detail[].copies[].what", "text", "the same for people"},
+    {"detail[].copies[].first_row", "integer", "of the tensor"},
+    {"detail[].copies[].rows", "integer", "how many"},
+    {"detail[].copies[].first_column", "integer", "of the tensor"},
+    {"detail[].copies[].columns", "integer", "how many"},
+    {"detail[].copies[].source_offset", "integer",
+     "elements before the first in the source parameter's shard"},
+    {"detail[].copies[].source_stride", "integer", "elements from row to row there"},
+    {"detail[].copies[].destination_offset", "integer", "the same of the engine's"},
+    {"detail[].copies[].destination_stride", "integer", "elements from row to row there"},
+    {"detail[].copies[].bytes", "integer", "without scales"},
+    {"wire[].link", "text", "same_gpu, node or network; those that carry bytes"},
+    {"wire[].seconds", "number", "that its busiest end needs at the profile's bandwidth"},
+    {"wire[].busiest", "text", "that end"},
+    {"wire[].bytes", "integer", "its bytes"}};
+
 constexpr Key kValidateKeys[] = {
     {"schema", "integer", "1: the version of these shapes"},
     {"expected[].case", "text", "name of a scenario with an `expected` block"},
@@ -239,12 +302,17 @@ std::string memory_json_markdown() {
   return "\n# JSON of `rollcast memory --json`\n\nSizes are whole bytes.\n\n" + table(kMemoryKeys);
 }
 
+std::string weights_json_markdown() {
+  return "\n# JSON of `rollcast weights --json`\n\nSizes are whole bytes, offsets elements.\n\n" +
+         table(kWeightsKeys);
+}
+
 std::string validate_json_markdown() {
   return "\n# JSON of `rollcast validate --json`\n\n" + table(kValidateKeys);
 }
 
 std::string json_schema_markdown() {
-  return run_json_markdown() + memory_json_markdown() + validate_json_markdown();
+  return run_json_markdown() + memory_json_markdown() + weights_json_markdown() + validate_json_markdown();
 }
 
 }  // namespace rollcast

@@ -8,6 +8,7 @@ namespace rollcast {
 // Markdown, one row a key: type, unit, meaning.
 std::string run_json_markdown();       // json_text()
 std::string memory_json_markdown();    // memory_json()
+std::string weights_json_markdown();   // weights_json()
 std::string validate_json_markdown();  // validation_json()
 
 // All, as they follow the scenario keys in scenarios/SCHEMA.md.

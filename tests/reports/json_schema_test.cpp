@@ -9,6 +9,7 @@
 #include "reports/json.hpp"
 #include "reports/memory_report.hpp"
 #include "reports/validation_report.hpp"
+#include "reports/weights_report.hpp"
 #include "tests/reports/small_log.hpp"
 
 namespace rollcast {
@@ -60,6 +61,15 @@ TEST(JsonSchema, ListsExactlyTheKeysOfAMemoryForecast) {
   f.longest_fitting = 4096;
   f.changes = {{{"train.recompute=full"}, GiB(1), 0.5}};
   EXPECT_EQ(listed(memory_json_markdown()), written(memory_json(f)));
+}
+
+TEST(JsonSchema, ListsExactlyTheKeysOfAWeightsForecast) {
+  std::string const example = ROLLCAST_SOURCE_DIR "/scenarios/examples/grpo-8b-colocated.yaml";
+  ScenarioResult const read = read_scenario_file(example, {{"rollout.weights=fp8"}, {}});
+  ASSERT_TRUE(read.scenario) << format(read.problems);
+  WeightsResult const r = forecast_weights(*read.scenario, {});
+  ASSERT_TRUE(r.forecast) << r.error;
+  EXPECT_EQ(listed(weights_json_markdown()), written(weights_json(*r.forecast)));
 }
 
 TEST(JsonSchema, ListsExactlyTheKeysOfAValidation) {

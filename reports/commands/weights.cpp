@@ -1,0 +1,104 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+
+#include "models/pools.hpp"
+#include "reports/commands/commands.hpp"
+#include "reports/commands/option_checks.hpp"
+#include "reports/commands/outputs.hpp"
+#include "reports/commands/scenario_input.hpp"
+#include "reports/output_file.hpp"
+#include "reports/weights_report.hpp"
+
+namespace rollcast {
+namespace {
+
+struct Arguments {
+  ScenarioArguments scenario;
+  std::string json;
+  std::string tensor;
+  std::string scales;
+  bool flat_parameters = false;
+};
+
+// One sentence for what this job has no use for; empty where there is none.
+std::string conflict_with(Job const& job, Arguments const& a) {
+  if (!has_rollout(job.algorithm))
+    return fmt::format("{} trains on a data set: there are no rollout engines to send weights to",
+                       name_of(job.algorithm.kind));
+  if (a.flat_parameters && job.train.kind != TrainerKind::fsdp2)
+    return fmt::format("--flat-parameters is FSDP's, and the trainer is {}", name_of(job.train.kind));
+  Parallel const& cut = job.train.parallel;
+  if (a.flat_parameters && cut.tp * cut.pp * cut.ep * cut.expert_tp() > 1)
+    return "--flat-parameters goes with tp, pp and ep of 1";
+  int const stage = on_pool(job, pool_of(job, Role::rollout)).cluster.gpus() / job.rollout.parallel.pp;
+  if (job.model.moe && stage % job.rollout.parallel.ep != 0)
+    return fmt::format("rollout.parallel.ep {} does not divide the {} ranks of a stage of all engines",
+                       job.rollout.parallel.ep, stage);
+  if (!a.scales.empty() && job.rollout.weights != DType::fp8)
+    return fmt::format("--fp8-scales is of engines in fp8, and rollout.weights is {}",
+                       name_of(job.rollout.weights));
+  return {};
+}
+
+int refuse(std::string const& sentence) {
+  print_error(sentence);
+  return 2;
+}
+
+int weights(Arguments const& arguments) {
+  OutputOptions outputs;
+  outputs.json = arguments.json;
+  if (std::string const conflict = output_conflict(outputs, inputs_of(arguments.scenario)); !conflict.empty())
+    return refuse(conflict);
+  int exit_code = 0;
+  auto const scenario = read_scenario(arguments.scenario, exit_code);
+  if (!scenario) return exit_code;
+  if (std::string const conflict = conflict_with(scenario->job, arguments); !conflict.empty())
+    return refuse(conflict);
+  WeightsOptions options;
+  options.map.flat_parameters = arguments.flat_parameters;
+  if (arguments.scales == "tensor") options.map.scaling = Fp8Scaling::tensor;
+  options.tensor = arguments.tensor;
+  WeightsResult const result = forecast_weights(*scenario, options);
+  if (!result.forecast) return refuse(result.error);
+  if (!arguments.json.empty()) {
+    std::string const error = write_file(arguments.json, weights_json(*result.forecast));
+    if (!error.empty()) return refuse(error);
+  }
+  return takes_standard_output(outputs) ? 0 : print(weights_text(*result.forecast));
+}
+
+}  // namespace
+
+void add_weights_command(CLI::App& app, int& exit_code) {
+  auto const arguments = std::make_shared<Arguments>();
+  CLI::App* const command = app.add_subcommand(
+      "weights", "Which weights go from which trainer rank to which rollout rank in a weight sync");
+  add_scenario_arguments(*command, arguments->scenario);
+  command
+      ->add_option(
+          "--tensor", arguments->tensor,
+          "Tell all copies of the tensors with this in their name (down_proj, layers.3.mlp, lm_head); "
+          "default: those that the engine fuses")
+      ->type_name("NAME");
+  command
+      ->add_option("--json", arguments->json,
+                   "Write the map's totals and the detail as JSON (- in place of the text)")
+      ->check(output_path())
+      ->type_name("FILE");
+  command
+      ->add_option("--fp8-scales", arguments->scales,
+                   "Of engines in fp8: a scale per 128 x 128 block (default) or per tensor")
+      ->check(CLI::IsMember({"block", "tensor"}))
+      ->type_name("KIND");
+  command->add_flag(
+      "--flat-parameters", arguments->flat_parameters,
+      "FSDP keeps one flat parameter per layer (FSDP1) in place of rows of each tensor (FSDP2)");
+  command->footer(
+      "Example:\n  rollcast weights grpo.yaml --set rollout.parallel.tp=4 --tensor layers.0.self_attn");
+  command->callback([arguments, &exit_code] { exit_code = weights(*arguments); });
+}
+
+}  // namespace rollcast
