@@ -114,9 +114,7 @@ Spread spread_of(std::vector<double> values) {
   return s;
 }
 
-int steps_of(Seconds interval, Seconds step) {
-  return static_cast<int>(std::clamp(std::round(interval / step), 1.0, double{kMostSteps}));
-}
+int whole_steps(double steps) { return static_cast<int>(std::clamp(steps, 1.0, double{kMostSteps})); }
 
 double root(double x) { return std::sqrt(std::max(0.0, x)); }
 
@@ -185,7 +183,8 @@ Seconds daly_interval(Seconds checkpoint, Seconds between_failures) {
 }
 
 int daly_every(LongRun const& run) {
-  return steps_of(max(daly_interval(run.checkpoint, run.between_failures), run.write), run.step);
+  double const daly = std::round(daly_interval(run.checkpoint, run.between_failures) / run.step);
+  return whole_steps(std::max(daly, std::ceil(run.write / run.step)));
 }
 
 int best_every(LongRun const& run, int runs, std::uint64_t seed) {
@@ -196,7 +195,7 @@ int best_every(LongRun const& run, int runs, std::uint64_t seed) {
   int last = 0;
   double most = -1;
   for (int i = -kSteps; i <= kSteps; ++i) {
-    int const every = steps_of(run.step * (centre * portable_exp(kQuarter * i)), run.step);
+    int const every = whole_steps(std::round(centre * portable_exp(kQuarter * i)));
     if (every == last) continue;
     last = every;
     double const share = simulate_goodput(run, every, runs, seed).share.mean;

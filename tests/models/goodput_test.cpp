@@ -104,6 +104,8 @@ TEST(Goodput, IntervalsOfYoungAndDaly) {
   LongRun run = daily(30);
   run.write = Seconds(5000);  // no sooner than the last one is written
   EXPECT_EQ(daly_every(run), 50);
+  run.write = Seconds(5010);
+  EXPECT_EQ(daly_every(run), 51);
 }
 
 // The formula's own optimum over whole steps is Daly's, and the simulated one is as good to 1 in 1000.
@@ -124,8 +126,8 @@ TEST(Goodput, BestSimulatedIntervalIsNearDalys) {
   }
 }
 
-// A failure every 20 days, another node two days after it: spares take most of the waits. Without spares a wait
-// is two days, less what a further failure or the end of the run cuts off.
+// A failure every 20 days, another node two days after it: spares take most of the waits. Without spares a
+// wait is two days, less what a further failure or the end of the run cuts off.
 TEST(Goodput, SparesSaveTheWait) {
   LongRun run = daily(60);
   run.between_failures = Seconds(86400 * 20);
