@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "models/goodput.hpp"
 #include "models/job.hpp"
 #include "models/ledger.hpp"
 #include "models/memory_snapshot.hpp"
@@ -15,7 +16,8 @@
 
 namespace rollcast {
 
-enum class Stream { compute, communication, copy, host };
+// storage: writes that go on behind the phases; nothing waits for them, they are no work of the rank.
+enum class Stream { compute, communication, copy, host, storage };
 
 // What a span of time was spent on. The first four are work, the others are waiting, named by cause.
 enum class Activity {
@@ -151,6 +153,12 @@ struct FailureRecord {
   Bytes limit;
 };
 
+// A long run with failures, to be forecast with this one's step, which run.step leaves out.
+struct LongRunPlan {
+  LongRun run;
+  int every = 0;  // checkpoint.every
+};
+
 struct EventLog {
   std::string scenario;
   std::uint64_t seed = 0;
@@ -170,6 +178,7 @@ struct EventLog {
   std::vector<OomRecord> ooms;
   std::vector<FailureRecord> failures;
   std::optional<MemorySnapshot> snapshot;                // not part of a saved log
+  std::optional<LongRunPlan> long_run;                   // where the scenario asks for one
   std::vector<std::pair<std::string, double>> measured;  // of the scenario, to print beside the forecast
   std::string measured_source;
 };
