@@ -49,7 +49,7 @@ TEST(GoodputReport, SaysWhereTheTimeGoes) {
   GoodputReport const r = *analyse(log).long_run;
   EXPECT_NEAR(r.with_every.share.mean, 1 - 260 * 20 / 864'000.0, 1e-9);
   EXPECT_EQ(goodput_heading(r), "Over 10 days");
-  std::string const text = goodput_text(r, 100);
+  std::string const text = goodput_text(r, 120);
   EXPECT_NE(text.find("99.4 % (p10-p90 99.4 % to 99.4 %) with a checkpoint every 30 steps (55.0 min)"),
             std::string::npos)
       << text;
