@@ -9,12 +9,14 @@
 
 #include "models/allocator_config.hpp"
 #include "models/architecture.hpp"
+#include "models/checkpoint_options.hpp"
 #include "models/faults.hpp"
 #include "models/hardware.hpp"
 #include "models/launcher.hpp"
 #include "models/lengths.hpp"
 #include "models/network.hpp"
 #include "models/phase.hpp"
+#include "models/reliability.hpp"
 #include "models/units.hpp"
 #include "models/watchdog.hpp"
 
@@ -329,14 +331,6 @@ struct ValidationOptions {
   bool before_sync = false;  // right after the update, with the weights of the step before; else at the end
 };
 
-// Every so many steps each rank serializes what it has of the actor's state and writes it; 0: never.
-struct CheckpointOptions {
-  int every = 0;
-  bool optimizer = true;                               // states and master weights too, else weights alone
-  double copies = 1;                                   // of that in host memory meanwhile
-  BytesPerSecond bandwidth = bytes(2e9) / Seconds(1);  // to storage, of a node
-};
-
 struct Schedule {
   ScheduleKind kind = ScheduleKind::synchronous;
   AsyncOptions async;
@@ -415,6 +409,7 @@ struct Job {
   LauncherOptions launcher;
   NetworkOptions network;
   std::vector<Fault> faults;
+  std::optional<ReliabilityOptions> reliability;
 };
 
 // Data-parallel replicas of the trainer: gpus / (tp x pp x cp). The scenario checks guarantee that it

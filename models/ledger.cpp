@@ -71,7 +71,8 @@ void add_sync_gather(RankLedger& l, Job const& job) {
   for (std::size_t i = before; i < l.lines.size(); ++i) l.lines[i].in_pass = !shards;
 }
 
-// A checkpoint comes after the step: what its last phase holds, and what is serialized.
+// A checkpoint comes after the step: what its last phase holds, and what is serialized. An asynchronous one
+// leaves its copy to the writer: it is taken as there until the next one.
 void add_checkpoint(RankLedger& l, Job const& job, int stage) {
   CheckpointOptions const& c = job.checkpoint;
   if (c.every == 0 || !runs_here(job, Role::actor)) return;
@@ -79,12 +80,19 @@ void add_checkpoint(RankLedger& l, Job const& job, int stage) {
   for (LedgerLine& line : l.lines) {
     if (!line.in_pass && contains(line.phases, last)) line.phases.push_back(Phase::checkpoint);
   }
+  bool const stays = c.mode == CheckpointMode::async;
+  std::string formula = fmt::format("{:g} copies", c.copies);
+  if (c.format == CheckpointFormat::gathered)
+    formula += " of all ranks' state on the first rank, over the ranks of its node";
+  if (stays) formula += ", until it is written";
   std::size_t const before = l.lines.size();
-  add_line(
-      l.lines,
-      {Role::actor, MemoryCategory::weights, "serialized checkpoint", fmt::format("{:g} copies", c.copies)},
-      c.copies * checkpoint_bytes(job, stage), {Phase::checkpoint});
-  for (std::size_t i = before; i < l.lines.size(); ++i) l.lines[i].host = true;
+  add_line(l.lines, {Role::actor, MemoryCategory::weights, "serialized checkpoint", formula},
+           checkpoint_host_bytes(job, stage),
+           stays ? std::vector<Phase>{} : std::vector<Phase>{Phase::checkpoint});
+  for (std::size_t i = before; i < l.lines.size(); ++i) {
+    l.lines[i].host = true;
+    l.lines[i].from_first_update = stays;
+  }
 }
 
 // PyTorch keeps what the trainer's largest phase has freed, unless the framework empties its cache; an engine

@@ -21,7 +21,8 @@ enum class Purpose : std::uint32_t {
   turns,
   observation_length,
   tool_time,
-  reward_signal
+  reward_signal,
+  node_failure
 };
 
 struct RandomKey {

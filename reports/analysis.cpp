@@ -277,6 +277,16 @@ std::optional<double> forecast_of(Analysis const& a, std::string_view name) {
   return phase_forecast(a, [&](Phase p) { return name_of(p) == name || contains(phases_of(name), p); });
 }
 
+// Checkpoints come after a step, when nothing else works.
+std::optional<GoodputReport> long_run_of(EventLog const& log, Analysis const& a) {
+  if (!log.long_run || a.outcome != Outcome::completed || a.step.steps == 0) return std::nullopt;
+  Seconds step = a.step.mean;
+  for (PhaseTime const& p : a.phases) {
+    if (p.phase == Phase::checkpoint) step -= p.mean;
+  }
+  return goodput_report(*log.long_run, step, a.gpus, a.seed);
+}
+
 }  // namespace
 
 Analysis analyse(EventLog const& log) {
@@ -305,6 +315,7 @@ Analysis analyse(EventLog const& log) {
   a.remedies = log.remedies;
   a.critical_path = critical_path(log, lines);
   a.levers = find_levers(a);
+  a.long_run = long_run_of(log, a);
   for (auto const& [name, value] : log.measured) a.measured.push_back({name, value, forecast_of(a, name)});
   a.measured_source = log.measured_source;
   return a;

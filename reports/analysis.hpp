@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "reports/goodput_report.hpp"
 #include "reports/sample_use.hpp"
 #include "reports/timeline.hpp"
 #include "sim/event_log.hpp"
@@ -133,6 +134,7 @@ struct Analysis {
   std::vector<Remedy> remedies;
   std::vector<PathShare> critical_path;
   std::vector<Lever> levers;
+  std::optional<GoodputReport> long_run;  // of a completed run whose scenario asks for it
   std::vector<Comparison> measured;
   std::string measured_source;
 };

@@ -225,27 +225,27 @@ std::string json_text(Analysis const& a) {
     memory[a.pools[i].name] = memory_json(a, i);
     prices[a.pools[i].name] = prices_json(a.pools[i].prices);
   }
-  Json const out = {
-      {"schema", kSchema},
-      {"scenario", a.scenario},
-      {"seed", a.seed},
-      {"outcome", name_of(a.outcome)},
-      {"step_seconds", step_json(a.step)},
-      {"phases", phases_json(a)},
-      {"tokens_per_second_per_gpu", rates ? Json(number(a.tokens_per_second_per_gpu)) : Json()},
-      {"samples_per_second", rates ? Json(number(a.samples_per_second)) : Json()},
-      {"gpu_hours_per_step", rates ? Json(number(a.gpu_hours_per_step)) : Json()},
-      {"staleness", {{"mean", or_null(a.samples.mean_staleness)}, {"samples", a.samples.staleness}}},
-      {"samples", samples_json(a.samples)},
-      {"padding_waste", or_null(a.samples.padding_waste)},
-      {"utilization", utilization},
-      {"memory", memory},
-      {"prices", prices},
-      {"oom", ooms_json(a)},
-      {"stalls", stalls_json(a)},
-      {"failures", failures_json(a)},
-      {"incident", incident_json(a)},
-      {"critical_path", path_json(a)}};
+  Json out = {{"schema", kSchema},
+              {"scenario", a.scenario},
+              {"seed", a.seed},
+              {"outcome", name_of(a.outcome)},
+              {"step_seconds", step_json(a.step)},
+              {"phases", phases_json(a)},
+              {"tokens_per_second_per_gpu", rates ? Json(number(a.tokens_per_second_per_gpu)) : Json()},
+              {"samples_per_second", rates ? Json(number(a.samples_per_second)) : Json()},
+              {"gpu_hours_per_step", rates ? Json(number(a.gpu_hours_per_step)) : Json()},
+              {"staleness", {{"mean", or_null(a.samples.mean_staleness)}, {"samples", a.samples.staleness}}},
+              {"samples", samples_json(a.samples)},
+              {"padding_waste", or_null(a.samples.padding_waste)},
+              {"utilization", utilization},
+              {"memory", memory},
+              {"prices", prices},
+              {"oom", ooms_json(a)},
+              {"stalls", stalls_json(a)},
+              {"failures", failures_json(a)},
+              {"incident", incident_json(a)},
+              {"critical_path", path_json(a)}};
+  if (a.long_run) out["long_run"] = goodput_json(*a.long_run);
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 

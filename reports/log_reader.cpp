@@ -22,6 +22,8 @@ constexpr int kDeepestNesting = 6;
 constexpr std::size_t kMostPools = 256;
 constexpr std::size_t kMostStaleness = 100'000;
 constexpr double kLargestNumber = LogFields::kLargestNumber;
+constexpr std::size_t kMostSpares = 1'000'001;
+constexpr double kMostFailures = 20'001;  // of a long run: as scenarios allow, and rounding
 
 void order(Seconds start, Seconds end, char const* kind) {
   if (end < start) throw BadRecord{fmt::format("{} record ends before it starts", kind)};
@@ -188,7 +190,7 @@ Span read_span(LogFields& f, EventLog const& log) {
   Span s;
   s.rank_class = f.index(log.rank_classes.size(), "a rank class of this log");
   s.step = f.step();
-  s.stream = f.name(Stream::host, "stream");
+  s.stream = f.name(Stream::storage, "stream");
   s.phase = f.name(kLastPhase, "phase");
   s.activity = f.name(Activity::driver, "activity");
   s.label = f.index(log.labels.size(), "a label of this log");
@@ -272,6 +274,21 @@ OomRecord read_oom(LogFields& f, EventLog const& log) {
   return o;
 }
 
+LongRunPlan read_long_run(LogFields& f) {
+  LongRunPlan p;
+  p.every = f.small("a number of steps");
+  for (Seconds LongRun::*part :
+       {&LongRun::checkpoint, &LongRun::write, &LongRun::detection, &LongRun::relaunch, &LongRun::load})
+    p.run.*part = f.time();
+  p.run.between_failures = Seconds(f.number(1e-9, kLargestNumber));
+  p.run.spares = f.index(kMostSpares, "a number of nodes");
+  p.run.replacement = f.time();
+  p.run.horizon = f.time();
+  if (p.run.horizon > p.run.between_failures * kMostFailures)
+    throw BadRecord{"long_run record: more failures than a forecast can have"};
+  return p;
+}
+
 // Adds the record to the log; true at the end record, which must tell how many came before it.
 bool read_record(Json const& j, std::int64_t records, EventLog& log) {
   if (!j.is_array() || j.empty() || !j[0].is_string()) throw BadRecord{"not a record of a Rollcast log"};
@@ -289,6 +306,9 @@ bool read_record(Json const& j, std::int64_t records, EventLog& log) {
     log.ledgers.push_back(read_ledger(f));
   } else if (kind == "rank_class") {
     read_rank_class(f, log);
+  } else if (kind == "long_run") {
+    if (log.long_run) throw BadRecord{"a second long_run record"};
+    log.long_run = read_long_run(f);
   } else if (kind == "failure") {
     log.failures.push_back(read_failure(f, log));
   } else if (kind == "oom") {

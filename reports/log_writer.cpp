@@ -55,6 +55,14 @@ Json record_of(OutOfMemory const& o) {
                       o.private_pools, o.reserved_unallocated, others});
 }
 
+Json record_of(LongRunPlan const& p) {
+  LongRun const& r = p.run;
+  return Json::array({"long_run", p.every, finite(r.checkpoint.value), finite(r.write.value),
+                      finite(r.detection.value), finite(r.relaunch.value), finite(r.load.value),
+                      finite(r.between_failures.value), r.spares, finite(r.replacement.value),
+                      finite(r.horizon.value)});
+}
+
 void write_tables(EventLog const& log, std::string& out) {
   for (PoolInfo const& p : log.pools) {
     out += line_of(Json::array({"pool", p.name, p.node, p.gpu, p.gpus, finite(p.peak_flops.value),
@@ -76,6 +84,7 @@ void write_tables(EventLog const& log, std::string& out) {
     Json const ledger = i < log.ledger_of_class.size() ? Json(log.ledger_of_class[i]) : Json();
     out += line_of(Json::array({"rank_class", c.name, c.pool, c.node, c.ranks, ledger}));
   }
+  if (log.long_run) out += line_of(record_of(*log.long_run));
   for (FailureRecord const& r : log.failures) {
     out += line_of(Json::array({"failure", finite(r.time.value), r.kind, r.rank, r.pool, r.step, r.what,
                                 finite(r.bytes.value), finite(r.limit.value)}));
@@ -132,7 +141,7 @@ std::string log_text(EventLog const& log) {
                               log.ledgers.size() + log.rank_classes.size() + log.ooms.size() +
                               log.failures.size() + log.stalls.size() + log.happenings.size() +
                               log.remedies.size() + log.steps.size() + log.phases.size() + log.spans.size() +
-                              log.counters.size() + log.handovers.size();
+                              log.counters.size() + log.handovers.size() + (log.long_run ? 1 : 0);
   fmt::format_to(std::back_inserter(out), "[\"end\",{}]\n", records);
   return out;
 }

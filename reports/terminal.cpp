@@ -291,6 +291,11 @@ std::string levers_part(Analysis const& a, Page const& page) {
   return out;
 }
 
+std::string long_run_part(Analysis const& a, Page const& page) {
+  if (!a.long_run) return {};
+  return "\n" + page.bold(goodput_heading(*a.long_run)) + "\n" + goodput_text(*a.long_run, page.width());
+}
+
 std::string measured_part(Analysis const& a, Page const& page) {
   if (a.measured.empty()) return {};
   std::string const source = a.measured_source.empty() ? "" : " (" + printable(a.measured_source) + ")";
@@ -334,6 +339,7 @@ std::string render_terminal(Analysis const& a, TerminalOptions const& options) {
   out += utilization_part(a, page);
   out += memory_part(a, page);
   out += levers_part(a, page);
+  out += long_run_part(a, page);
   out += measured_part(a, page);
   out += notes_part(a, page);
   return out;

@@ -38,7 +38,7 @@ std::vector<Segment> timeline_of(std::vector<Edge>& edges) {
 std::vector<std::vector<Segment>> timelines(EventLog const& log) {
   std::vector<std::vector<Edge>> edges(log.rank_classes.size());
   for (Span const& s : log.spans) {
-    if (!(s.start < s.end)) continue;
+    if (!(s.start < s.end) || s.stream == Stream::storage) continue;
     auto& of_class = edges[static_cast<std::size_t>(s.rank_class)];
     of_class.push_back({s.start, 1, s.activity});
     of_class.push_back({s.end, -1, s.activity});

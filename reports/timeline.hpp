@@ -21,7 +21,8 @@ struct Segment {
 
 // One timeline per rank class, ascending and without overlap; moments that no span covers are left out. Where
 // spans overlap, the activity that comes first in the enumeration counts: communication behind compute is
-// hidden and does not appear, a wait counts only while no work is done.
+// hidden and does not appear, a wait counts only while no work is done. Writes behind the phases
+// (Stream::storage) are left out.
 std::vector<std::vector<Segment>> timelines(EventLog const& log);
 
 // Time per activity within [start, end).

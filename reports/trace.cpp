@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kPhasesProcess = 1;
 constexpr int kFirstNodeProcess = 2;
-constexpr int kStreams = 4;
+constexpr int kStreams = 5;
 
 std::string json_string(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -170,7 +170,8 @@ Anchors add_spans(EventLog const& log, Trace& t) {
       Span const& s = log.spans[slice.item];
       Track const track = tracks[static_cast<std::size_t>(slice.lane)];
       t.add(slice.start, span_text(log, s, slice, track));
-      if (is_work(s.activity)) anchors[rank_class].push_back({slice.start, slice.end, s.phase, track});
+      if (is_work(s.activity) && s.stream != Stream::storage)
+        anchors[rank_class].push_back({slice.start, slice.end, s.phase, track});
     }
   }
   for (auto& of_class : anchors) {

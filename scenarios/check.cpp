@@ -9,6 +9,7 @@
 #include "scenarios/check_faults.hpp"
 #include "scenarios/check_memory.hpp"
 #include "scenarios/check_pipeline.hpp"
+#include "scenarios/check_reliability.hpp"
 #include "scenarios/scenario.hpp"
 
 namespace rollcast {
@@ -419,6 +420,7 @@ std::vector<Problem> check(Job const& job) {
   std::vector<Problem> problems = check_pipeline(job);
   for (Problem& p : check_memory(job)) problems.push_back(std::move(p));
   for (Problem& p : check_faults(job)) problems.push_back(std::move(p));
+  for (Problem& p : check_reliability(job)) problems.push_back(std::move(p));
   if (job.pools.empty()) {
     std::vector<Problem> const more = Checker(job).run(true, true);
     problems.insert(problems.begin(), more.begin(), more.end());

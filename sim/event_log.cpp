@@ -17,6 +17,8 @@ std::string_view name_of(Stream s) {
       return "copy";
     case Stream::host:
       return "host";
+    case Stream::storage:
+      return "storage";
   }
   no_such_value("Stream");
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/aftermath.hpp"
+#include "models/goodput.hpp"
 #include "models/job.hpp"
 #include "models/ledger.hpp"
 #include "models/memory_snapshot.hpp"
@@ -16,7 +17,8 @@
 
 namespace rollcast {
 
-enum class Stream { compute, communication, copy, host };
+// storage: writes that go on behind the phases; nothing waits for them, they are no work of the rank.
+enum class Stream { compute, communication, copy, host, storage };
 
 // What a span of time was spent on. The first four are work, the others are waiting, named by cause.
 enum class Activity {
@@ -172,6 +174,12 @@ struct StallRecord {
   std::optional<double> gpu_seconds_lost;  // of all GPUs, from the cause on
 };
 
+// A long run with failures, to be forecast with this one's step, which run.step leaves out.
+struct LongRunPlan {
+  LongRun run;
+  int every = 0;  // checkpoint.every
+};
+
 struct EventLog {
   std::string scenario;
   std::uint64_t seed = 0;
@@ -194,6 +202,7 @@ struct EventLog {
   std::vector<Happening> happenings;                     // of an incident, by time
   std::vector<Remedy> remedies;                          // what would have ended it sooner
   std::optional<MemorySnapshot> snapshot;                // not part of a saved log
+  std::optional<LongRunPlan> long_run;                   // where the scenario asks for one
   std::vector<std::pair<std::string, double>> measured;  // of the scenario, to print beside the forecast
   std::string measured_source;
 };

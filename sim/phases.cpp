@@ -6,8 +6,8 @@
 #include <map>
 #include <stdexcept>
 
-#include "models/checkpoint.hpp"
 #include "models/sync_gather.hpp"
+#include "sim/checkpoint.hpp"
 #include "sim/faults.hpp"
 #include "sim/followed_memory.hpp"
 #include "sim/generate_static.hpp"
@@ -87,24 +87,6 @@ Team* team_of(RunState const& run, Phase phase) {
                   oom.kind == OomKind::host ? "host " : "", name_of(oom.phase), step_name(p.batch.step),
                   needs_text(oom), oom.kind == OomKind::driver ? " at the driver" : "");
   end_out_of_memory(p.run, oom);
-}
-
-// Every rank copies what it saves to the host and writes it; the ranks of a node share the way to storage.
-void save_checkpoint(PhaseRun& p) {
-  Seconds const start = p.run.engine.now();
-  Bytes of_rank;
-  for (int stage = 0; stage < p.pool.job.train.parallel.pp; ++stage)
-    of_rank = max(of_rank, checkpoint_bytes(p.pool.job, stage));
-  Node const& node = p.pool.job.cluster.node;
-  Seconds const copied = start + shared_copy_time(p.pool.profile, node,
-                                                  {Direction::device_to_host, of_rank, "checkpoint", false});
-  Seconds const written = copied + node.gpus * of_rank / p.run.job.checkpoint.bandwidth;
-  for (int i = 0; i < p.pool.classes(); ++i) {
-    int const rank_class = p.pool.first_class() + i;
-    p.recorder.span(rank_class, Stream::copy, Activity::copy, "state to host", start, copied);
-    p.recorder.span(rank_class, Stream::host, Activity::overhead, "state to storage", copied, written);
-  }
-  p.run.engine.delay(written - start);
 }
 
 void work(PhaseRun& p) {

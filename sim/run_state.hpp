@@ -158,8 +158,9 @@ struct RunState {
   std::vector<std::pair<std::int64_t, std::vector<StepSample>>> carried = {};
   bool stopped = false;  // the run ended otherwise than completed
   std::shared_ptr<Background> background =
-      {};                       // the critic's update, where the next step does not wait for it
-  std::set<Role> updated = {};  // roles whose first update is done
+      {};                           // the critic's update, where the next step does not wait for it
+  Seconds checkpoint_written = {};  // when the last write behind the phases ends
+  std::set<Role> updated = {};      // roles whose first update is done
   // Tokens on a rank of the largest micro-batch that a role has computed, of jobs that do not pack: packs and
   // token budgets are taken as full.
   std::map<Role, MicroBatchTokens> largest = {};

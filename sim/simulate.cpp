@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "models/engine_start.hpp"
+#include "sim/checkpoint.hpp"
 #include "sim/faults.hpp"
 #include "sim/followed_memory.hpp"
 #include "sim/incident.hpp"
@@ -58,6 +59,7 @@ EventLog simulate(Scenario const& scenario, std::span<Profile const* const> of_p
                .engine = engine,
                .collectives = collectives};
   set_up(run, of_pools);
+  log.long_run = long_run_plan(run);
   if (run.rollout) {
     if (std::string const refusal = engine_start(run.rollout->job).refusal; !refusal.empty()) {
       log.outcome = Outcome::refused;

@@ -431,8 +431,17 @@ void describe(Fields& f, ValidationOptions& v) {
 void describe(Fields& f, CheckpointOptions& c) {
   f.integer("every", c.every, {0, 1e6, false}, "steps from one to the next; 0: none");
   f.flag("optimizer", c.optimizer, "optimizer states and master weights are saved too");
+  f.choice("mode", c.mode, {CheckpointMode::sync, CheckpointMode::async},
+           "training waits until all is written, or until it is copied to host memory (async): the write "
+           "goes on behind, and the next checkpoint waits for it");
+  f.choice("format", c.format, {CheckpointFormat::sharded, CheckpointFormat::gathered},
+           "every rank writes what it holds, or the first rank gathers and writes all of it");
+  f.choice("storage", c.storage, {CheckpointStorage::shared, CheckpointStorage::local},
+           "one storage for all nodes, or the disks of each node");
   f.number("copies", c.copies, {0, 100, false}, "copies of what a rank saves in host memory meanwhile");
   f.quantity("bandwidth", c.bandwidth, kPositive, "to storage, of a node");
+  f.quantity("shared_bandwidth", c.shared_bandwidth, kNotNegative,
+             "of shared storage, all nodes together; 0: no limit");
 }
 
 }  // namespace rollcast

@@ -16,6 +16,7 @@
 #include "scenarios/text/length_fields.hpp"
 #include "scenarios/text/measured_fields.hpp"
 #include "scenarios/text/pool_fields.hpp"
+#include "scenarios/text/reliability_fields.hpp"
 
 namespace rollcast {
 namespace {
@@ -265,6 +266,7 @@ bool read_scenario_fields(Fields& f, Scenario& s, ScenarioPlace const& place) {
   }
   f.group("checkpoint", "when the actor's state is saved, and how fast",
           [&](Fields& g) { describe(g, job.checkpoint); });
+  read_reliability(f, job.reliability);
   read_placement(f, job);
   read_measured(f, s.measured);
   read_expected(f, s.expected);

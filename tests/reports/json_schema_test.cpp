@@ -50,7 +50,11 @@ std::set<std::string> listed(std::string const& document) {
 }
 
 TEST(JsonSchema, ListsExactlyTheKeysOfARun) {
-  EXPECT_EQ(listed(run_json_markdown()), written(json_text(analyse(small_log_with_oom()))));
+  std::set<std::string> keys = written(json_text(analyse(small_log_with_oom())));
+  keys.merge(written(json_text(analyse(small_log_of_a_long_run()))));
+  // Of a completed run these lists are empty.
+  for (char const* empty : {"oom[]", "failures[]"}) keys.erase(empty);
+  EXPECT_EQ(listed(run_json_markdown()), keys);
 }
 
 TEST(JsonSchema, ListsExactlyTheKeysOfAMemoryForecast) {

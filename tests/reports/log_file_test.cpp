@@ -66,6 +66,16 @@ TEST(LogFile, RoundTripIsExact) {
   EXPECT_EQ(json_text(analyse(back)), json_text(analyse(log)));
 }
 
+TEST(LogFile, ALongRunComesBack) {
+  EventLog const log = small_log_of_a_long_run();
+  std::string const text = log_text(log);
+  LogResult const r = read(text);
+  ASSERT_TRUE(r.log.has_value()) << r.error;
+  EXPECT_EQ(log_text(*r.log), text);
+  EXPECT_EQ(json_text(analyse(*r.log)), json_text(analyse(log)));
+  EXPECT_NE(error_of(replaced(text, "86400.0,1,", "0.01,1,")).find("more failures"), std::string::npos);
+}
+
 TEST(LogFile, SamplesOfAStepComeBack) {
   EventLog log = small_log();
   log.steps[1].signal_samples.reset();

@@ -95,4 +95,20 @@ EventLog small_log_with_oom() {
   return log;
 }
 
+EventLog small_log_of_a_long_run() {
+  EventLog log = small_log();
+  log.long_run = LongRunPlan{{.step = {},
+                              .checkpoint = seconds(20),
+                              .write = seconds(5),
+                              .detection = seconds(60),
+                              .relaunch = seconds(300),
+                              .load = seconds(40),
+                              .between_failures = seconds(86'400),
+                              .spares = 1,
+                              .replacement = seconds(1000),
+                              .horizon = seconds(10 * 86'400)},
+                             30};
+  return log;
+}
+
 }  // namespace rollcast

@@ -20,5 +20,7 @@ EventLog small_log();
 // The same with an out-of-memory of rank 3 in update_actor of step 0, at 61.25 s: 4 GiB of logits, 1 GiB
 // free.
 EventLog small_log_with_oom();
+// small_log() whose scenario asks for ten days with a failure a day and a checkpoint every 30 steps.
+EventLog small_log_of_a_long_run();
 
 }  // namespace rollcast
