@@ -1,6 +1,7 @@
 #include "sim/checkpoint.hpp"
 
 #include "models/checkpoint.hpp"
+#include "sim/faults.hpp"
 
 namespace rollcast {
 namespace {
@@ -36,6 +37,11 @@ void save_checkpoint(PhaseRun& p) {
                     "state to storage", copied, written);
   }
   if (behind) run.checkpoint_written = written;
+  if (alone) {
+    std::vector<Seconds> ends(static_cast<std::size_t>(p.pool.classes()), gathered);
+    ends.front() = behind ? copied : written;
+    watch_ends(p, ends, ends.front());
+  }
   run.engine.delay((behind ? copied : written) - start);
 }
 

@@ -8,6 +8,7 @@
 #include "models/pools.hpp"
 #include "models/shard_exchange.hpp"
 #include "sim/incident.hpp"
+#include "sim/replica_run.hpp"
 #include "sim/waiting.hpp"
 
 namespace rollcast {
@@ -87,7 +88,7 @@ void add_other_collective(Stall& stall, Stopped const& s) {
   stall.elsewhere = "the scoring of the samples";
   stall.cause = "the scoring of the samples" + where(run, pool) + " does not end";
   if (!run.job.framework.single_controller) {
-    stall.groups.push_back(default_group());
+    stall.groups.push_back(default_group(pool.progress ? pool.progress->phase : Phase::generate));
     for (int r = 1; r < pool.job.cluster.gpus(); ++r) stall.waiting.push_back({pool.index, r, 0, stall.at});
     stall.missing.push_back({pool.index, 0, Stop::hangs, stall.at});
   }
@@ -176,7 +177,7 @@ void watch_idle(RunState& run, PoolState& pool) {
     stall.at = since;
     stall.cause = "rank 0 waits for another pool's work" + where(run, pool);
     stall.missing.push_back({pool.index, 0, Stop::hangs, since});
-    stall.groups.push_back(default_group());
+    stall.groups.push_back(default_group(pool.progress ? pool.progress->phase : Phase::generate));
     for (int r = 1; r < pool.job.cluster.gpus(); ++r) stall.waiting.push_back({pool.index, r, 0, since});
     end_in_incident(run, stall);
   });
@@ -197,7 +198,7 @@ void watch_ends(PhaseRun const& p, std::vector<Seconds> const& ends, Seconds end
   run.engine.at(due, [&run, &pool, ends, due, first] {
     Stall stall;
     stall.at = first;
-    stall.groups.push_back(default_group());
+    stall.groups.push_back(default_group(pool.progress ? pool.progress->phase : Phase::generate));
     for (std::size_t c = 0; c < ends.size(); ++c) {
       for (int r : pool.placement.classes[c].ranks) {
         if (ends[c] < due) {
@@ -215,8 +216,7 @@ void watch_ends(PhaseRun const& p, std::vector<Seconds> const& ends, Seconds end
   });
 }
 
-void watch_counts(RunState& run, Team& team, std::vector<ReplicaTimes> const& passes, PassKind kind,
-                  Seconds start) {
+void watch_counts(RunState& run, Team& team, std::vector<ReplicaTimes> const& passes, Seconds start) {
   if (!is_fully_sharded(team.job.train) || team.stages.size() > 1) return;
   std::size_t fewest = passes.front().times.size(), most = 0;
   for (ReplicaTimes const& r : passes) {
@@ -238,7 +238,7 @@ void watch_counts(RunState& run, Team& team, std::vector<ReplicaTimes> const& pa
     Seconds sum = start;
     for (std::size_t m = 0; m < fewest; ++m) {
       sum += mine.times[m].front().forward;
-      if (kind == PassKind::training) sum += mine.times[m].front().backward;
+      if (trains(team.pool->progress->phase)) sum += mine.times[m].front().backward;
     }
     when = max(when, sum);
   }

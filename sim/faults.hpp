@@ -1,9 +1,11 @@
 // The faults of a scenario as they happen in a run.
 #pragma once
 
-#include "sim/replica_run.hpp"
+#include "sim/run_state.hpp"
 
 namespace rollcast {
+
+struct ReplicaTimes;
 
 // Sets the alarms of the faults that have a time. Once, before the run.
 void arm_faults(RunState& run);
@@ -21,8 +23,7 @@ void watch_ends(PhaseRun const& p, std::vector<Seconds> const& ends, Seconds end
 
 // The micro-batches of each replica in a pass that begins at `start`: ranks that gather layers together and
 // run fewer than others leave those waiting, and the run ends there.
-void watch_counts(RunState& run, Team& team, std::vector<ReplicaTimes> const& passes, PassKind kind,
-                  Seconds start);
+void watch_counts(RunState& run, Team& team, std::vector<ReplicaTimes> const& passes, Seconds start);
 
 // A collective of the run's communicators that is not done in time.
 void end_late_collective(RunState& run, CommunicatorId id);

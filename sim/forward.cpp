@@ -43,7 +43,7 @@ void forward_pass(PhaseRun& p, Team& team) {
     return record_rest(p, team, rest->second);
   Seconds const start = p.run.engine.now();
   auto const all = replica_times(team, forward_lengths(team, p.batch), PassKind::forward);
-  watch_counts(p.run, team, all, PassKind::forward, start);
+  watch_counts(p.run, team, all, start);
   std::vector<Seconds> ends;
   Seconds last = start;
   for (std::size_t replica = 0; replica < all.size(); ++replica) {
@@ -60,6 +60,13 @@ void forward_pass(PhaseRun& p, Team& team) {
       }
     }
   }
+  std::vector<Seconds> of_class(static_cast<std::size_t>(team.pool->classes()), last);
+  for (std::size_t replica = 0; replica < all.size(); ++replica) {
+    for (auto const& classes : team.pool->placement.classes_of_stage[replica]) {
+      for (int c : classes) of_class[static_cast<std::size_t>(c - team.pool->first_class())] = ends[replica];
+    }
+  }
+  watch_ends(p, of_class, last);
   p.run.engine.delay(last - start);
 }
 

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "models/group_signal.hpp"
+#include "models/pools.hpp"
+#include "sim/faults.hpp"
 #include "sim/rollout_loop.hpp"
 
 namespace rollcast {
@@ -195,12 +197,16 @@ void generate(PhaseRun& p) {
     collected.run(std::numeric_limits<int>::max(), false);
   }
   Seconds const end = max(start, collected.last());
+  std::vector<Seconds> of_class(static_cast<std::size_t>(p.pool.classes()), end);
   for (int e = 0; e < rollout.engines(); ++e) {
     Seconds const own_end = max(start, collected.engine_ends()[static_cast<std::size_t>(e)]);
     record_engine(p, loop, e, start, min(own_end, end), end);
+    for (int c : p.pool.placement.classes_of_engine[static_cast<std::size_t>(e)])
+      of_class[static_cast<std::size_t>(c - p.pool.first_class())] = min(own_end, end);
     p.batch.preemptions += loop.fleet().engine(e).counters().preemptions;
   }
   collected.hand_over(p.batch);
+  if (colocated(p.run.job)) watch_ends(p, of_class, end);
   p.run.engine.delay(end - start);
   p.batch.generated = end;
 }

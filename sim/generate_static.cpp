@@ -11,8 +11,10 @@
 #include "models/growing_cache.hpp"
 #include "models/layer_prices.hpp"
 #include "models/partition_work.hpp"
+#include "models/pools.hpp"
 #include "models/shard_exchange.hpp"
 #include "models/static_generate.hpp"
+#include "sim/faults.hpp"
 
 namespace rollcast {
 namespace {
@@ -219,6 +221,13 @@ std::optional<OomRecord> generate_static(PhaseRun& p) {
     }
   }
   p.batch.generated_samples = static_cast<std::int64_t>(p.batch.samples.size());
+  if (colocated(p.run.job)) {
+    std::vector<Seconds> of_class(static_cast<std::size_t>(p.pool.classes()), end);
+    for (std::size_t i = 0; i < shares.size(); ++i)
+      for (int c : p.pool.placement.classes_of_engine[i])
+        of_class[static_cast<std::size_t>(c - p.pool.first_class())] = ends[i];
+    watch_ends(p, of_class, end);
+  }
   p.run.engine.delay(end - start);
   p.batch.generated = end;
   return std::nullopt;

@@ -191,7 +191,7 @@ Seconds optimizer_step(Update& u, int replica, std::size_t step, Seconds start) 
   Team& team = u.team;
   TrainerOptions const& train = u.train();
   note_progress(u, replica, step, start);
-  if (replica == 0) watch_counts(run, u.team, u.steps[step], PassKind::training, start);
+  if (replica == 0) watch_counts(run, u.team, u.steps[step], start);
   PipelineSchedule const schedule = schedule_of(team, mine, PassKind::training);
   record_schedule(u.recorder, team, replica, schedule, mine, start, false);
 

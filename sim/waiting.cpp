@@ -248,7 +248,7 @@ class Propagation {
       int const group = add_group(stall, gradient_group(run_, team_, cell.stage));
       for (int r : ranks_of(cell)) wait_in(stall, r, group, since);
     } else if (!run_.job.framework.single_controller) {
-      int const group = add_group(stall, default_group());
+      int const group = add_group(stall, default_group(progress_.phase));
       for (int r : ranks_of(cell)) wait_in(stall, r, group, max(end, stopped_.at));
     }
   }
@@ -310,7 +310,9 @@ bool gathers_to_generate(RunState const& run, PoolState const& pool) {
 
 }  // namespace
 
-StalledGroup default_group() { return {"default", "BROADCAST", 1, GroupTimer::c10d, {}}; }
+StalledGroup default_group(Phase phase) {
+  return {"default", phase == Phase::checkpoint ? "ALLREDUCE" : "BROADCAST", 1, GroupTimer::c10d, {}};
+}
 
 StalledGroup layer_group(Job const& job) {
   TrainerOptions const& t = job.train;
@@ -351,13 +353,13 @@ Stall stall_after(RunState& run, Stopped const& stopped) {
   } else if (phase == Phase::generate && run.rollout && run.rollout->job.rollout.kind != EngineKind::hf) {
     engines_wait(stall, pool, stopped);
     if (!controller && holds_models(pool.job) && stall.waiting.empty())
-      all_wait(stall, pool, stopped, default_group());
+      all_wait(stall, pool, stopped, default_group(phase));
   } else if (phase == Phase::weight_sync) {
     GroupTimer const timer =
         colocated(run.job) || run.job.framework.sync_watchdog ? GroupTimer::c10d : GroupTimer::none;
     all_wait(stall, pool, stopped, {"weight sync", "BROADCAST", 1, timer, {}});
   } else if (!controller) {
-    all_wait(stall, pool, stopped, default_group());
+    all_wait(stall, pool, stopped, default_group(phase));
   }
   return stall;
 }

@@ -28,8 +28,9 @@ Stall stall_after(RunState& run, Stopped const& stopped);
 
 // The group that meets in every layer of the team's passes, and its collective: what its members wait in.
 StalledGroup layer_group(Job const& job);
-// Where ranks without work wait for others when no driver leads (framework.single_controller: false).
-StalledGroup default_group();
+// Where ranks without work wait for others when no driver leads (framework.single_controller: false): a
+// barrier behind a checkpoint, else the broadcast of what the others bring.
+StalledGroup default_group(Phase phase);
 // The gradients of a stage.
 StalledGroup gradient_group(RunState const& run, Team const& team, int stage);
 
