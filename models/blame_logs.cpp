@@ -1,0 +1,365 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "models/blame.hpp"
+
+namespace rollcast {
+namespace {
+
+constexpr int kAbort = -6;        // SIGABRT: the watchdog ends its own process
+constexpr int kTerminated = -15;  // SIGTERM: the launcher
+
+bool is_failure(IncidentFact const& f) {
+  bool const died = f.kind == FactKind::process_exit && f.exit_code && *f.exit_code != 0 &&
+                    *f.exit_code != kAbort && *f.exit_code != kTerminated;
+  return died || f.kind == FactKind::out_of_memory || f.kind == FactKind::exception;
+}
+
+std::string what_failed(IncidentFact const& f) {
+  if (f.kind == FactKind::out_of_memory) return "ran out of memory";
+  if (f.kind == FactKind::exception) return "raised an exception";
+  return fmt::format("ended with exit code {}", *f.exit_code);
+}
+
+std::string subject(IncidentFact const& f) {
+  if (f.rank >= 0 && f.rank_source == RankSource::world) return fmt::format("Rank {}", f.rank);
+  if (f.rank >= 0) {
+    return fmt::format("Rank {} of {}", f.rank,
+                       f.rank_source == RankSource::group ? "its group" : "its node");
+  }
+  return f.process.empty() ? "A rank that the log does not name" : fmt::format("The process {}", f.process);
+}
+
+// The time-outs of one collective, with what the status lines add.
+struct Stall {
+  IncidentFact first;
+  std::map<int, IncidentFact> by_rank;  // the first time-out of each rank
+  std::map<int, std::int64_t> enqueued;
+  std::map<int, std::int64_t> completed;
+  Seconds begin() const {
+    return first.after - ms(static_cast<double>(std::max<std::int64_t>(first.ran_ms, 0)));
+  }
+};
+
+class LogBlame {
+ public:
+  explicit LogBlame(std::vector<IncidentFact> const& facts) : facts_(facts) {}
+
+  Blame take() {
+    collect();
+    auto const failure = first_failure();
+    if (!stalls_.empty()) place(stalls_.front());
+    if (failure) {
+      tell_failure(*failure);
+    } else if (!stalls_.empty()) {
+      tell_stall(stalls_.front());
+    } else {
+      tell_nothing();
+    }
+    side_evidence();
+    standings();
+    return std::move(out_);
+  }
+
+ private:
+  void collect() {
+    std::vector<IncidentFact> timeouts;
+    bool const any_world = std::any_of(facts_.begin(), facts_.end(), [](IncidentFact const& f) {
+      return f.rank_source == RankSource::world;
+    });
+    // Older versions print the rank inside the group alone, which is the global one in the default group.
+    RankSource const counted = any_world ? RankSource::world : RankSource::group;
+    for (IncidentFact const& f : facts_) {
+      if (f.rank >= 0 && f.rank_source == counted) known_.insert(f.rank);
+      if (f.from_rank >= 0) known_.insert(f.from_rank);
+      if (f.kind == FactKind::watchdog_timeout) timeouts.push_back(f);
+    }
+    // The time-out names operation and sizes, the status line of the same rank and number the group.
+    for (IncidentFact& t : timeouts) {
+      for (IncidentFact const& s : facts_) {
+        if (s.kind != FactKind::watchdog_status || s.rank != t.rank || s.seq != t.seq) continue;
+        if (t.group.empty()) t.group = s.group, t.group_desc = s.group_desc;
+        if (t.last_enqueued == -2) t.last_enqueued = s.last_enqueued;
+        if (t.last_completed == -2) t.last_completed = s.last_completed;
+      }
+    }
+    // A line without a status line is of the group that others with its number and operation name.
+    for (IncidentFact& t : timeouts) {
+      for (IncidentFact const& other : timeouts) {
+        if (t.group.empty() && other.seq == t.seq && other.op == t.op)
+          t.group = other.group, t.group_desc = other.group_desc;
+      }
+    }
+    for (IncidentFact const& t : timeouts) add(t);
+    std::stable_sort(stalls_.begin(), stalls_.end(),
+                     [](Stall const& a, Stall const& b) { return a.begin() < b.begin(); });
+    for (Stall& s : stalls_) progress(s);
+    if (!any_world && !stalls_.empty())
+      out_.inferred.push_back("the lines tell ranks inside their group; taken as those of the whole run");
+  }
+
+  void add(IncidentFact const& t) {
+    auto const same = std::find_if(stalls_.begin(), stalls_.end(), [&t](Stall const& s) {
+      return s.first.group == t.group && s.first.seq == t.seq;
+    });
+    Stall& s = same == stalls_.end() ? stalls_.emplace_back() : *same;
+    if (same == stalls_.end()) s.first = t;
+    s.by_rank.try_emplace(t.rank, t);
+  }
+
+  void progress(Stall& s) const {
+    for (auto const& [rank, t] : s.by_rank) {
+      if (t.last_enqueued != -2) s.enqueued[rank] = t.last_enqueued;
+      if (t.last_completed != -2) s.completed[rank] = t.last_completed;
+    }
+    for (IncidentFact const& f : facts_) {
+      if (f.kind != FactKind::dump_signal || f.rank < 0 || f.group != s.first.group || f.group.empty())
+        continue;
+      if (f.last_enqueued != -2) s.enqueued.try_emplace(f.rank, f.last_enqueued);
+      if (f.last_completed != -2) s.completed.try_emplace(f.rank, f.last_completed);
+    }
+  }
+
+  // Before the first time-out, by the order of facts_.
+  std::optional<IncidentFact> first_failure() const {
+    for (IncidentFact const& f : facts_) {
+      if (f.kind == FactKind::watchdog_timeout) return exit_told_late();
+      if (is_failure(f)) return f;
+    }
+    return std::nullopt;
+  }
+
+  // The launcher tells exit codes after the fact; of a rank that has itself not timed out they still count.
+  std::optional<IncidentFact> exit_told_late() const {
+    for (IncidentFact const& f : facts_) {
+      if (f.kind != FactKind::process_exit || !is_failure(f) || !f.first_observed) continue;
+      bool const timed_out = std::any_of(facts_.begin(), facts_.end(), [&f](IncidentFact const& t) {
+        return t.kind == FactKind::watchdog_timeout && t.rank == f.rank;
+      });
+      if (!timed_out) return f;
+    }
+    return std::nullopt;
+  }
+
+  void place(Stall const& s) {
+    out_.group = s.first.group;
+    out_.group_desc = s.first.group_desc;
+    out_.op = s.first.op;
+    out_.seq = s.first.seq;
+    for (auto const& [rank, t] : s.by_rank) {
+      out_.evidence.push_back({t.file, t.line, t.text});
+      if (rank >= 0) out_.waiting.push_back(rank);
+    }
+  }
+
+  static std::string name(Stall const& s) {
+    std::string out = collective_text(s.first.op, s.first.seq, s.first.group, s.first.group_desc);
+    if (s.first.numel_in >= 0) out += fmt::format(", {} elements", s.first.numel_in);
+    return out;
+  }
+
+  void tell_failure(IncidentFact const& f) {
+    out_.kind = BlameKind::first_failure;
+    IncidentFact named = f;
+    std::vector<int> const silent = stalls_.empty() ? std::vector<int>{} : silent_ranks(stalls_.front());
+    if (f.rank < 0 && silent.size() == 1) {
+      named.rank = silent.front();
+      named.rank_source = RankSource::world;
+      out_.inferred.push_back(
+          fmt::format("the log does not name the rank that {}; rank {} alone does not report the time-out",
+                      what_failed(f), named.rank));
+    }
+    if (named.rank >= 0) out_.culprits = {named.rank};
+    out_.verdict = fmt::format("{} {}", subject(named), what_failed(f));
+    if (!stalls_.empty()) {
+      Stall const& s = stalls_.front();
+      std::string const others = out_.waiting.empty() ? "others" : rank_list(out_.waiting);
+      out_.verdict +=
+          fmt::format(" first; {} then waited in {} until the watchdog ended them.", others, name(s));
+      bool const surely = f.time && s.first.time;
+      (surely ? out_.certain : out_.inferred)
+          .push_back(fmt::format("it {} before the first time-out was told", what_failed(f)));
+      if (f.time && s.first.time && !(f.after > s.begin()))
+        out_.certain.push_back("that was before the collective that timed out was enqueued");
+    } else {
+      out_.verdict += "; no collective timed out.";
+    }
+    if (named.rank >= 0 && named.rank_source != RankSource::world)
+      out_.inferred.push_back("the number of the rank counts inside its group or node");
+    if (named.rank < 0)
+      out_.missing.push_back(
+          "the log of each rank in a file of its own (torchrun --log-dir, ranks as prefix)");
+    if (!f.time)
+      out_.missing.push_back(
+          "times on the lines of the exception: its place is taken from the lines around it");
+    out_.evidence.insert(out_.evidence.begin(), {f.file, f.line, f.text});
+    failure_ = named;
+  }
+
+  // Ranks 0 to the highest seen that do not report this time-out.
+  std::vector<int> silent_ranks(Stall const& s) const {
+    std::vector<int> out;
+    int const most = known_.empty() ? -1 : *known_.rbegin();
+    for (int rank = 0; rank <= most && out.size() <= known_.size(); ++rank) {
+      if (!s.by_rank.contains(rank)) out.push_back(rank);
+    }
+    return out;
+  }
+
+  void tell_stall(Stall const& s) {
+    std::string const waiters =
+        out_.waiting.empty() ? "Ranks that the log does not name" : rank_list(out_.waiting);
+    std::string const timed = fmt::format("{} timed out in {} after {} ms (limit {} ms)", waiters, name(s),
+                                          s.first.ran_ms, s.first.timeout_ms);
+    if (different_ops(s, timed)) return;
+    for (auto const& [rank, last] : s.enqueued) {
+      if (rank >= 0 && last < s.first.seq) out_.culprits.push_back(rank);
+    }
+    std::vector<int> const silent = silent_ranks(s);
+    if (!out_.culprits.empty()) {
+      out_.kind = BlameKind::missing_rank;
+      out_.verdict = fmt::format("{} {} not enqueued it: {}.", rank_list(out_.culprits),
+                                 out_.culprits.size() == 1 ? "has" : "have", timed);
+      out_.certain.push_back(
+          "its last enqueued work in that group is below the sequence number that timed out");
+    } else if (silent.size() == 1) {
+      out_.kind = BlameKind::missing_rank;
+      out_.culprits = silent;
+      out_.verdict = fmt::format("Rank {} is the one to look at: {}, and it alone does not report that.",
+                                 silent.front(), timed);
+      out_.inferred.push_back(fmt::format(
+          "of ranks 0-{} it alone is silent: it has not enqueued the collective, or its log is not here",
+          *known_.rbegin()));
+    } else {
+      out_.kind = BlameKind::all_waiting;
+      out_.verdict = fmt::format("{}; which rank they wait for these lines do not say.", timed);
+      if (silent.empty()) {
+        out_.inferred.push_back(
+            "all ranks that these files know report it: the network, a GPU or NCCL itself, or a rank beyond "
+            "these files");
+      } else {
+        out_.inferred.push_back(fmt::format(
+            "{} do not report it: outside the group, or not in it when it timed out", rank_list(silent)));
+      }
+    }
+    out_.certain.push_back(fmt::format("the watchdog's clock starts when a rank enqueues: {} had", waiters));
+    out_.missing.push_back(
+        "flight recorder dumps of all ranks (TORCH_NCCL_TRACE_BUFFER_SIZE=2000, "
+        "TORCH_NCCL_DUMP_ON_TIMEOUT=1)");
+    if (s.first.group.empty())
+      out_.missing.push_back("the line with last enqueued and last completed work, which names the group");
+    if (!out_.culprits.empty())
+      out_.missing.push_back(fmt::format("the log and a stack of {}", rank_list(out_.culprits)));
+  }
+
+  // One number, but different operations or sizes: the ranks have lost step.
+  bool different_ops(Stall const& s, std::string const& timed) {
+    std::map<std::string, std::vector<int>> alike;
+    for (auto const& [rank, t] : s.by_rank) {
+      bool const uneven = t.op.starts_with("ALLTOALL") || t.op.starts_with("ALL_TO_ALL") ||
+                          t.op == "GATHER" || t.op == "SCATTER";
+      alike[uneven ? t.op : fmt::format("{} {} elements", t.op, t.numel_in)].push_back(rank);
+    }
+    if (alike.size() < 2) return false;
+    auto const most = std::max_element(alike.begin(), alike.end(), [](auto const& a, auto const& b) {
+      return a.second.size() < b.second.size();
+    });
+    std::string words;
+    auto const as_many = std::count_if(alike.begin(), alike.end(),
+                                       [&](auto const& a) { return a.second.size() == most->second.size(); });
+    for (auto const& [text, ranks] : alike) {
+      if (as_many > 1 || text != most->first)
+        out_.culprits.insert(out_.culprits.end(), ranks.begin(), ranks.end());
+      words += fmt::format("{}{}: {}", words.empty() ? "" : "; ", rank_list(ranks), text);
+    }
+    std::sort(out_.culprits.begin(), out_.culprits.end());
+    out_.kind = BlameKind::mismatch;
+    out_.verdict =
+        fmt::format("The ranks entered different collectives under one number: {}. {}.", words, timed);
+    (s.first.group.empty() ? out_.inferred : out_.certain)
+        .push_back("operation or size differs at one sequence number of one group");
+    if (s.first.group.empty())
+      out_.missing.push_back("the group of each line: two groups may have the same number");
+    return true;
+  }
+
+  void tell_nothing() {
+    auto const has = [this](auto const& is) { return std::any_of(facts_.begin(), facts_.end(), is); };
+    bool const nccl = has([](IncidentFact const& f) {
+      return f.kind == FactKind::heartbeat_stuck || f.kind == FactKind::dump_signal ||
+             f.kind == FactKind::nccl_error || f.kind == FactKind::nccl_warning ||
+             f.kind == FactKind::watchdog_status || f.kind == FactKind::process_abort;
+    });
+    auto const request = std::find_if(facts_.begin(), facts_.end(), [](IncidentFact const& f) {
+      return f.kind == FactKind::request_timeout;
+    });
+    out_.missing.push_back("the log of every rank from before the hang");
+    if (nccl) {
+      out_.kind = BlameKind::all_waiting;
+      out_.verdict =
+          "NCCL or its watchdog speaks in these lines, but none names a collective that timed out.";
+      out_.missing.push_back("flight recorder dumps of all ranks");
+      return;
+    }
+    out_.kind = BlameKind::no_collective;
+    out_.verdict =
+        "No collective timed out in these files, and NCCL does not speak in them: NCCL is not to blame.";
+    out_.certain.push_back("there is no line of the watchdog, of its monitor or of NCCL");
+    if (request != facts_.end()) {
+      out_.verdict += " A request outside of NCCL took too long first.";
+      out_.evidence.push_back({request->file, request->line, request->text});
+    } else {
+      out_.inferred.push_back(
+          "a run that hangs without them waits outside of collectives: in the driver, a reward, an engine or "
+          "a disk");
+    }
+    out_.missing.push_back("a stack of the driver and of one rank while it hangs (py-spy dump)");
+  }
+
+  void side_evidence() {
+    for (IncidentFact const& f : facts_) {
+      if (f.kind == FactKind::nccl_warning || f.kind == FactKind::heartbeat_stuck ||
+          f.kind == FactKind::nccl_error || (f.kind == FactKind::process_exit && f.first_observed))
+        out_.evidence.push_back({f.file, f.line, f.text});
+    }
+  }
+
+  void standings() {
+    std::set<int> ranks = known_;
+    ranks.insert(out_.culprits.begin(), out_.culprits.end());
+    for (int const rank : ranks) {
+      RankStanding s;
+      s.rank = rank;
+      if (!stalls_.empty()) {
+        Stall const& stall = stalls_.front();
+        if (stall.by_rank.contains(rank)) s.part = RankPart::waits, s.where = name(stall);
+        if (auto const e = stall.enqueued.find(rank); e != stall.enqueued.end()) s.last_enqueued = e->second;
+        if (auto const c = stall.completed.find(rank); c != stall.completed.end())
+          s.last_completed = c->second;
+      }
+      if (std::binary_search(out_.culprits.begin(), out_.culprits.end(), rank)) {
+        s.part = out_.kind == BlameKind::mismatch        ? RankPart::differs
+                 : out_.kind == BlameKind::first_failure ? RankPart::failed
+                                                         : RankPart::missing;
+        if (failure_) s.where = what_failed(*failure_);
+      }
+      out_.ranks.push_back(std::move(s));
+    }
+  }
+
+  std::vector<IncidentFact> const& facts_;
+  std::set<int> known_;
+  std::vector<Stall> stalls_;
+  std::optional<IncidentFact> failure_;
+  Blame out_;
+};
+
+}  // namespace
+
+Blame blame_logs(std::vector<IncidentFact> const& facts) { return LogBlame(facts).take(); }
+
+}  // namespace rollcast
