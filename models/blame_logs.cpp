@@ -76,6 +76,7 @@ class LogBlame {
     for (IncidentFact const& f : facts_) {
       if (f.rank >= 0 && f.rank_source == counted) known_.insert(f.rank);
       if (f.from_rank >= 0) known_.insert(f.from_rank);
+      folded_ = folded_ || f.folded;
       if (f.kind == FactKind::watchdog_timeout) timeouts.push_back(f);
     }
     // The time-out names operation and sizes, the status line of the same rank and number the group.
@@ -106,8 +107,9 @@ class LogBlame {
     auto const same = std::find_if(stalls_.begin(), stalls_.end(), [&t](Stall const& s) {
       return s.first.group == t.group && s.first.seq == t.seq;
     });
-    Stall& s = same == stalls_.end() ? stalls_.emplace_back() : *same;
-    if (same == stalls_.end()) s.first = t;
+    bool const is_new = same == stalls_.end();
+    Stall& s = is_new ? stalls_.emplace_back() : *same;
+    if (is_new) s.first = t;
     s.by_rank.try_emplace(t.rank, t);
   }
 
@@ -200,9 +202,10 @@ class LogBlame {
     failure_ = named;
   }
 
-  // Ranks 0 to the highest seen that do not report this time-out.
+  // Ranks 0 to the highest seen that do not report this time-out; none where the launcher folds lines.
   std::vector<int> silent_ranks(Stall const& s) const {
     std::vector<int> out;
+    if (folded_) return out;
     int const most = known_.empty() ? -1 : *known_.rbegin();
     for (int rank = 0; rank <= most && out.size() <= known_.size(); ++rank) {
       if (!s.by_rank.contains(rank)) out.push_back(rank);
@@ -237,7 +240,10 @@ class LogBlame {
     } else {
       out_.kind = BlameKind::all_waiting;
       out_.verdict = fmt::format("{}; which rank they wait for these lines do not say.", timed);
-      if (silent.empty()) {
+      if (folded_) {
+        out_.inferred.push_back("Ray folds equal lines of several processes: who is silent cannot be seen");
+        out_.missing.push_back("the log with RAY_DEDUP_LOGS=0");
+      } else if (silent.empty()) {
         out_.inferred.push_back(
             "all ranks that these files know report it: the network, a GPU or NCCL itself, or a rank beyond "
             "these files");
@@ -245,6 +251,13 @@ class LogBlame {
         out_.inferred.push_back(fmt::format(
             "{} do not report it: outside the group, or not in it when it timed out", rank_list(silent)));
       }
+    }
+    for (IncidentFact const& f : facts_) {
+      if (f.kind == FactKind::watchdog_timeout) break;
+      if (f.kind != FactKind::request_timeout) continue;
+      out_.inferred.push_back(
+          "a request outside of NCCL took too long before that; it may be what a rank waited for");
+      break;
     }
     out_.certain.push_back(fmt::format("the watchdog's clock starts when a rank enqueues: {} had", waiters));
     out_.missing.push_back(
@@ -353,6 +366,7 @@ class LogBlame {
 
   std::vector<IncidentFact> const& facts_;
   std::set<int> known_;
+  bool folded_ = false;
   std::vector<Stall> stalls_;
   std::optional<IncidentFact> failure_;
   Blame out_;

@@ -51,7 +51,8 @@ struct IncidentFact {
   std::optional<std::int64_t> exit_code;  // process_exit
   bool first_observed = false;            // process_exit: the launcher's root cause
 
-  std::string text;  // the line, without its prefixes
+  bool folded = false;  // Ray tells that other processes wrote the same and does not print theirs
+  std::string text;     // the line without its prefixes, at most 300 bytes
   std::string file;
   int line = 0;  // 1-based
 };
