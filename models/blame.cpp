@@ -111,6 +111,11 @@ std::string rank_list(std::vector<int> const& ranks) {
   return out;
 }
 
+std::string capital(std::string text) {
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  return text;
+}
+
 std::string collective_text(std::string const& op, std::int64_t seq, std::string const& group,
                             std::string const& desc) {
   std::string out = op.empty() ? "a collective" : op;

@@ -87,6 +87,8 @@ std::vector<IncidentFact> in_order(std::vector<IncidentFact> facts);
 
 // "rank 3", "ranks 0-2, 5".
 std::string rank_list(std::vector<int> const& ranks);
+// The same at the beginning of a sentence.
+std::string capital(std::string text);
 // "ALLTOALL seq 4486 of pg 9 (ulysses)"; parts that are not known are left out.
 std::string collective_text(std::string const& op, std::int64_t seq, std::string const& group,
                             std::string const& desc);

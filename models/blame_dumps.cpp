@@ -233,8 +233,8 @@ class DumpBlame {
     char const* const has = one ? "has" : "have";
     switch (e.kind) {
       case BlameKind::missing_rank:
-        out_.verdict = fmt::format("{} {} not enqueued {}, for which {} {}.", who, has, what, waiters,
-                                   c.waiting.size() == 1 ? "waits" : "wait");
+        out_.verdict = fmt::format("{} {} not enqueued {}, for which {} {}.", capital(who), has, what,
+                                   waiters, c.waiting.size() == 1 ? "waits" : "wait");
         out_.certain.push_back(
             fmt::format("{} {} not enqueued it and {} no other collective unfinished", who, has, has));
         out_.inferred.push_back(
@@ -248,7 +248,7 @@ class DumpBlame {
         out_.missing.push_back(fmt::format("a stack of {} while it hangs (py-spy dump), and its log", who));
         break;
       case BlameKind::no_dump:
-        out_.verdict = fmt::format("{} left no dump here; {} {} in {} for {}.", who, waiters,
+        out_.verdict = fmt::format("{} left no dump here; {} {} in {} for {}.", capital(who), waiters,
                                    c.waiting.size() == 1 ? "waits" : "wait", what, one ? "it" : "them");
         out_.certain.push_back("every member with a dump has enqueued it");
         out_.inferred.push_back(
@@ -268,8 +268,8 @@ class DumpBlame {
             "the frames of that record on both sides (TORCH_NCCL_TRACE_CPP_STACK, pickled dumps)");
         break;
       case BlameKind::not_started:
-        out_.verdict =
-            fmt::format("{} {} enqueued {} but not started it on the GPU; others have.", who, has, what);
+        out_.verdict = fmt::format("{} {} enqueued {} but not started it on the GPU; others have.",
+                                   capital(who), has, what);
         out_.inferred.push_back(
             "the stream of that rank is held by other work: a kernel, a copy or a collective without a "
             "record");

@@ -40,6 +40,13 @@ struct Stall {
   std::map<int, IncidentFact> by_rank;  // the first time-out of each rank
   std::map<int, std::int64_t> enqueued;
   std::map<int, std::int64_t> completed;
+  // By what a rank tells elsewhere.
+  bool waits(int rank) const {
+    auto const last = enqueued.find(rank);
+    auto const done = completed.find(rank);
+    return last != enqueued.end() && last->second >= first.seq &&
+           (done == completed.end() || done->second < first.seq);
+  }
   Seconds begin() const {
     return first.after - ms(static_cast<double>(std::max<std::int64_t>(first.ran_ms, 0)));
   }
@@ -154,13 +161,16 @@ class LogBlame {
     out_.seq = s.first.seq;
     for (auto const& [rank, t] : s.by_rank) {
       out_.evidence.push_back({t.file, t.line, t.text});
-      if (rank >= 0) out_.waiting.push_back(rank);
+    }
+    for (int const rank : known_) {
+      if (s.by_rank.contains(rank) || s.waits(rank)) out_.waiting.push_back(rank);
     }
   }
 
   static std::string name(Stall const& s) {
     std::string out = collective_text(s.first.op, s.first.seq, s.first.group, s.first.group_desc);
-    if (s.first.numel_in >= 0) out += fmt::format(", {} elements", s.first.numel_in);
+    if (s.first.numel_in >= 0)
+      out += fmt::format(", {} element{}", s.first.numel_in, s.first.numel_in == 1 ? "" : "s");
     return out;
   }
 
@@ -208,14 +218,14 @@ class LogBlame {
     if (folded_) return out;
     int const most = known_.empty() ? -1 : *known_.rbegin();
     for (int rank = 0; rank <= most && out.size() <= known_.size(); ++rank) {
-      if (!s.by_rank.contains(rank)) out.push_back(rank);
+      if (!s.by_rank.contains(rank) && !s.waits(rank)) out.push_back(rank);
     }
     return out;
   }
 
   void tell_stall(Stall const& s) {
     std::string const waiters =
-        out_.waiting.empty() ? "Ranks that the log does not name" : rank_list(out_.waiting);
+        out_.waiting.empty() ? "ranks that the log does not name" : rank_list(out_.waiting);
     std::string const timed = fmt::format("{} timed out in {} after {} ms (limit {} ms)", waiters, name(s),
                                           s.first.ran_ms, s.first.timeout_ms);
     if (different_ops(s, timed)) return;
@@ -225,7 +235,7 @@ class LogBlame {
     std::vector<int> const silent = silent_ranks(s);
     if (!out_.culprits.empty()) {
       out_.kind = BlameKind::missing_rank;
-      out_.verdict = fmt::format("{} {} not enqueued it: {}.", rank_list(out_.culprits),
+      out_.verdict = fmt::format("{} {} not enqueued it: {}.", capital(rank_list(out_.culprits)),
                                  out_.culprits.size() == 1 ? "has" : "have", timed);
       out_.certain.push_back(
           "its last enqueued work in that group is below the sequence number that timed out");
@@ -239,7 +249,7 @@ class LogBlame {
           *known_.rbegin()));
     } else {
       out_.kind = BlameKind::all_waiting;
-      out_.verdict = fmt::format("{}; which rank they wait for these lines do not say.", timed);
+      out_.verdict = fmt::format("{}; which rank they wait for these lines do not say.", capital(timed));
       if (folded_) {
         out_.inferred.push_back("Ray folds equal lines of several processes: who is silent cannot be seen");
         out_.missing.push_back("the log with RAY_DEDUP_LOGS=0");
@@ -291,8 +301,8 @@ class LogBlame {
     }
     std::sort(out_.culprits.begin(), out_.culprits.end());
     out_.kind = BlameKind::mismatch;
-    out_.verdict =
-        fmt::format("The ranks entered different collectives under one number: {}. {}.", words, timed);
+    out_.verdict = fmt::format("The ranks entered different collectives under one number: {}. {}.", words,
+                               capital(timed));
     (s.first.group.empty() ? out_.inferred : out_.certain)
         .push_back("operation or size differs at one sequence number of one group");
     if (s.first.group.empty())
@@ -349,7 +359,8 @@ class LogBlame {
       s.rank = rank;
       if (!stalls_.empty()) {
         Stall const& stall = stalls_.front();
-        if (stall.by_rank.contains(rank)) s.part = RankPart::waits, s.where = name(stall);
+        if (stall.by_rank.contains(rank) || stall.waits(rank))
+          s.part = RankPart::waits, s.where = name(stall);
         if (auto const e = stall.enqueued.find(rank); e != stall.enqueued.end()) s.last_enqueued = e->second;
         if (auto const c = stall.completed.find(rank); c != stall.completed.end())
           s.last_completed = c->second;

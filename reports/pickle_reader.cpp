@@ -38,7 +38,9 @@ class Reader {
   Json read() {
     while (step(static_cast<unsigned char>(take(1).front()))) {
     }
-    return written_out(pop(), 0);
+    Place const whole = pop();
+    measure(whole, 0);
+    return written_out(whole);
   }
 
   std::size_t at() const { return at_; }
@@ -216,24 +218,29 @@ class Reader {
     if (written_ > kMostValues) throw BadPickle{"is more than 8 million values when written out"};
   }
 
-  Json written_out(Place place, int depth) {
+  // Before anything is written out: a few bytes can hold a value that refers to itself, or doubles at every
+  // level.
+  void measure(Place place, int depth) {
     if (depth > kDeepest) throw BadPickle{"is nested more than 64 deep"};
     Value const& v = values_[place];
     count(1);
-    if (v.shape == Shape::plain) {
-      if (v.plain.is_string()) count(v.plain.get_ref<std::string const&>().size() / 64);
-      return v.plain;
-    }
+    if (v.plain.is_string()) count(v.plain.get_ref<std::string const&>().size() / 64);
+    for (Place const item : v.items) measure(item, depth + 1);
+  }
+
+  Json written_out(Place place) const {
+    Value const& v = values_[place];
+    if (v.shape == Shape::plain) return v.plain;
     if (v.shape == Shape::list) {
       Json out = Json::array();
-      for (Place const item : v.items) out.push_back(written_out(item, depth + 1));
+      for (Place const item : v.items) out.push_back(written_out(item));
       return out;
     }
     Json out = Json::object();
     for (std::size_t i = 0; i + 1 < v.items.size(); i += 2) {
-      Json const key = written_out(v.items[i], depth + 1);
+      Json const key = written_out(v.items[i]);
       if (!key.is_string() && !key.is_number_integer()) throw BadPickle{"has a key that is no text"};
-      out[key.is_string() ? key.get<std::string>() : key.dump()] = written_out(v.items[i + 1], depth + 1);
+      out[key.is_string() ? key.get<std::string>() : key.dump()] = written_out(v.items[i + 1]);
     }
     return out;
   }

@@ -19,6 +19,7 @@
 #include "reports/flight_record_json.hpp"
 #include "reports/incident_log.hpp"
 #include "reports/output_file.hpp"
+#include "reports/text_layout.hpp"
 
 namespace rollcast {
 namespace {
@@ -78,7 +79,7 @@ int blame_files(Arguments const& a) {
   Inputs inputs;
   for (std::string const& file : a.files) read_file(file, inputs);
   check_ranks(inputs);
-  for (std::string const& p : inputs.problems) print_error(shown(p));
+  for (std::string const& p : inputs.problems) print_error(printable(p));
   if (!inputs.problems.empty()) return 2;
   std::vector<IncidentFact> const facts = in_order(inputs.facts);
   Blame const b = blame(inputs.dumps, facts);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "reports/analysis.hpp"
+#include "reports/blame_report.hpp"
 #include "reports/json.hpp"
 #include "reports/memory_report.hpp"
 #include "reports/validation_report.hpp"
@@ -60,6 +61,15 @@ TEST(JsonSchema, ListsExactlyTheKeysOfAMemoryForecast) {
   f.longest_fitting = 4096;
   f.changes = {{{"train.recompute=full"}, GiB(1), 0.5}};
   EXPECT_EQ(listed(memory_json_markdown()), written(memory_json(f)));
+}
+
+TEST(JsonSchema, ListsExactlyTheKeysOfABlame) {
+  Blame b;
+  b.culprits = b.waiting = {0};
+  b.chain = b.certain = b.inferred = b.missing = {"text"};
+  b.ranks.resize(1);
+  b.evidence.resize(1);
+  EXPECT_EQ(listed(blame_json_markdown()), written(blame_json(b, {IncidentFact()})));
 }
 
 TEST(JsonSchema, ListsExactlyTheKeysOfAValidation) {
