@@ -131,7 +131,12 @@ Blame blame(std::vector<FlightDump> const& dumps, std::vector<IncidentFact> cons
   Blame from_dumps = blame_dumps(dumps);
   if (ordered.empty()) return from_dumps;
   Blame from_logs = blame_logs(ordered);
-  if (from_logs.kind == BlameKind::first_failure ||
+  // Dumps of a few ranks leave many to suspect; the logs may name one of them.
+  bool const narrower = from_dumps.kind == BlameKind::no_dump && !from_logs.culprits.empty() &&
+                        from_logs.culprits.size() < from_dumps.culprits.size() &&
+                        std::includes(from_dumps.culprits.begin(), from_dumps.culprits.end(),
+                                      from_logs.culprits.begin(), from_logs.culprits.end());
+  if (from_logs.kind == BlameKind::first_failure || narrower ||
       (from_dumps.kind == BlameKind::nothing_stuck && !from_logs.op.empty())) {
     add_dumps(from_logs, from_dumps);
     return from_logs;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "models/blame.hpp"
+#include "models/log_stalls.hpp"
 
 namespace rollcast {
 namespace {
@@ -34,24 +35,6 @@ std::string subject(IncidentFact const& f) {
   return f.process.empty() ? "A rank that the log does not name" : fmt::format("The process {}", f.process);
 }
 
-// The time-outs of one collective, with what the status lines add.
-struct Stall {
-  IncidentFact first;
-  std::map<int, IncidentFact> by_rank;  // the first time-out of each rank
-  std::map<int, std::int64_t> enqueued;
-  std::map<int, std::int64_t> completed;
-  // By what a rank tells elsewhere.
-  bool waits(int rank) const {
-    auto const last = enqueued.find(rank);
-    auto const done = completed.find(rank);
-    return last != enqueued.end() && last->second >= first.seq &&
-           (done == completed.end() || done->second < first.seq);
-  }
-  Seconds begin() const {
-    return first.after - ms(static_cast<double>(std::max<std::int64_t>(first.ran_ms, 0)));
-  }
-};
-
 class LogBlame {
  public:
   explicit LogBlame(std::vector<IncidentFact> const& facts) : facts_(facts) {}
@@ -74,7 +57,7 @@ class LogBlame {
 
  private:
   void collect() {
-    std::vector<IncidentFact> timeouts;
+    stalls_ = log_stalls(facts_);
     bool const any_world = std::any_of(facts_.begin(), facts_.end(), [](IncidentFact const& f) {
       return f.rank_source == RankSource::world;
     });
@@ -84,77 +67,37 @@ class LogBlame {
       if (f.rank >= 0 && f.rank_source == counted) known_.insert(f.rank);
       if (f.from_rank >= 0) known_.insert(f.from_rank);
       folded_ = folded_ || f.folded;
-      if (f.kind == FactKind::watchdog_timeout) timeouts.push_back(f);
     }
-    // The time-out names operation and sizes, the status line of the same rank and number the group.
-    for (IncidentFact& t : timeouts) {
-      for (IncidentFact const& s : facts_) {
-        if (s.kind != FactKind::watchdog_status || s.rank != t.rank || s.seq != t.seq) continue;
-        if (t.group.empty()) t.group = s.group, t.group_desc = s.group_desc;
-        if (t.last_enqueued == -2) t.last_enqueued = s.last_enqueued;
-        if (t.last_completed == -2) t.last_completed = s.last_completed;
-      }
-    }
-    // A line without a status line is of the group that others with its number and operation name.
-    for (IncidentFact& t : timeouts) {
-      for (IncidentFact const& other : timeouts) {
-        if (t.group.empty() && other.seq == t.seq && other.op == t.op)
-          t.group = other.group, t.group_desc = other.group_desc;
-      }
-    }
-    for (IncidentFact const& t : timeouts) add(t);
-    std::stable_sort(stalls_.begin(), stalls_.end(),
-                     [](Stall const& a, Stall const& b) { return a.begin() < b.begin(); });
-    for (Stall& s : stalls_) progress(s);
     if (!any_world && !stalls_.empty())
       out_.inferred.push_back("the lines tell ranks inside their group; taken as those of the whole run");
   }
 
-  void add(IncidentFact const& t) {
-    auto const same = std::find_if(stalls_.begin(), stalls_.end(), [&t](Stall const& s) {
-      return s.first.group == t.group && s.first.seq == t.seq;
-    });
-    bool const is_new = same == stalls_.end();
-    Stall& s = is_new ? stalls_.emplace_back() : *same;
-    if (is_new) s.first = t;
-    s.by_rank.try_emplace(t.rank, t);
-  }
-
-  void progress(Stall& s) const {
-    for (auto const& [rank, t] : s.by_rank) {
-      if (t.last_enqueued != -2) s.enqueued[rank] = t.last_enqueued;
-      if (t.last_completed != -2) s.completed[rank] = t.last_completed;
-    }
-    for (IncidentFact const& f : facts_) {
-      if (f.kind != FactKind::dump_signal || f.rank < 0 || f.group != s.first.group || f.group.empty())
-        continue;
-      if (f.last_enqueued != -2) s.enqueued.try_emplace(f.rank, f.last_enqueued);
-      if (f.last_completed != -2) s.completed.try_emplace(f.rank, f.last_completed);
-    }
+  // A rank that is itself in the collective has outlived what it failed of.
+  bool lives(IncidentFact const& f) const {
+    return f.rank >= 0 && !stalls_.empty() && stalls_.front().waits(f.rank);
   }
 
   // Before the first time-out, by the order of facts_.
   std::optional<IncidentFact> first_failure() const {
     for (IncidentFact const& f : facts_) {
       if (f.kind == FactKind::watchdog_timeout) return exit_told_late();
-      if (is_failure(f)) return f;
+      if (is_failure(f) && !lives(f)) return f;
     }
     return std::nullopt;
   }
 
-  // The launcher tells exit codes after the fact; of a rank that has itself not timed out they still count.
+  // The launcher tells exit codes after the fact. A signal to a rank that is not itself in the collective
+  // still counts; with a plain exit code it may have ended because the others did.
   std::optional<IncidentFact> exit_told_late() const {
     for (IncidentFact const& f : facts_) {
-      if (f.kind != FactKind::process_exit || !is_failure(f) || !f.first_observed) continue;
-      bool const timed_out = std::any_of(facts_.begin(), facts_.end(), [&f](IncidentFact const& t) {
-        return t.kind == FactKind::watchdog_timeout && t.rank == f.rank;
-      });
-      if (!timed_out) return f;
+      if (f.kind == FactKind::process_exit && f.first_observed && is_failure(f) && *f.exit_code < 0 &&
+          !lives(f))
+        return f;
     }
     return std::nullopt;
   }
 
-  void place(Stall const& s) {
+  void place(LogStall const& s) {
     out_.group = s.first.group;
     out_.group_desc = s.first.group_desc;
     out_.op = s.first.op;
@@ -163,11 +106,11 @@ class LogBlame {
       out_.evidence.push_back({t.file, t.line, t.text});
     }
     for (int const rank : known_) {
-      if (s.by_rank.contains(rank) || s.waits(rank)) out_.waiting.push_back(rank);
+      if (s.waits(rank)) out_.waiting.push_back(rank);
     }
   }
 
-  static std::string name(Stall const& s) {
+  static std::string name(LogStall const& s) {
     std::string out = collective_text(s.first.op, s.first.seq, s.first.group, s.first.group_desc);
     if (s.first.numel_in >= 0)
       out += fmt::format(", {} element{}", s.first.numel_in, s.first.numel_in == 1 ? "" : "s");
@@ -188,7 +131,7 @@ class LogBlame {
     if (named.rank >= 0) out_.culprits = {named.rank};
     out_.verdict = fmt::format("{} {}", subject(named), what_failed(f));
     if (!stalls_.empty()) {
-      Stall const& s = stalls_.front();
+      LogStall const& s = stalls_.front();
       std::string const others = out_.waiting.empty() ? "others" : rank_list(out_.waiting);
       out_.verdict +=
           fmt::format(" first; {} then waited in {} until the watchdog ended them.", others, name(s));
@@ -213,17 +156,17 @@ class LogBlame {
   }
 
   // Ranks 0 to the highest seen that do not report this time-out; none where the launcher folds lines.
-  std::vector<int> silent_ranks(Stall const& s) const {
+  std::vector<int> silent_ranks(LogStall const& s) const {
     std::vector<int> out;
     if (folded_) return out;
     int const most = known_.empty() ? -1 : *known_.rbegin();
     for (int rank = 0; rank <= most && out.size() <= known_.size(); ++rank) {
-      if (!s.by_rank.contains(rank) && !s.waits(rank)) out.push_back(rank);
+      if (!s.waits(rank)) out.push_back(rank);
     }
     return out;
   }
 
-  void tell_stall(Stall const& s) {
+  void tell_stall(LogStall const& s) {
     std::string const waiters =
         out_.waiting.empty() ? "ranks that the log does not name" : rank_list(out_.waiting);
     std::string const timed = fmt::format("{} timed out in {} after {} ms (limit {} ms)", waiters, name(s),
@@ -280,7 +223,7 @@ class LogBlame {
   }
 
   // One number, but different operations or sizes: the ranks have lost step.
-  bool different_ops(Stall const& s, std::string const& timed) {
+  bool different_ops(LogStall const& s, std::string const& timed) {
     std::map<std::string, std::vector<int>> alike;
     for (auto const& [rank, t] : s.by_rank) {
       bool const uneven = t.op.starts_with("ALLTOALL") || t.op.starts_with("ALL_TO_ALL") ||
@@ -358,7 +301,7 @@ class LogBlame {
       RankStanding s;
       s.rank = rank;
       if (!stalls_.empty()) {
-        Stall const& stall = stalls_.front();
+        LogStall const& stall = stalls_.front();
         if (stall.by_rank.contains(rank) || stall.waits(rank))
           s.part = RankPart::waits, s.where = name(stall);
         if (auto const e = stall.enqueued.find(rank); e != stall.enqueued.end()) s.last_enqueued = e->second;
@@ -378,7 +321,7 @@ class LogBlame {
   std::vector<IncidentFact> const& facts_;
   std::set<int> known_;
   bool folded_ = false;
-  std::vector<Stall> stalls_;
+  std::vector<LogStall> stalls_;
   std::optional<IncidentFact> failure_;
   Blame out_;
 };

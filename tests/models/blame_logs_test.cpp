@@ -60,6 +60,25 @@ TEST(BlameLogs, AnOutOfMemoryAfterTheTimeOutIsNot) {
   EXPECT_THAT(b.culprits, ElementsAre(2));
 }
 
+TEST(BlameLogs, AnExceptionThatItsRankOutlivesIsNot) {
+  // Rank 0 logs an exception, and later times out in the collective itself; rank 2 is silent.
+  std::vector<IncidentFact> const facts = {fact(FactKind::exception, 0, 50, 1), timeout(0, 701, 2),
+                                           timeout(1, 701, 3), timeout(3, 701, 4)};
+  Blame const b = blame({}, facts);
+  EXPECT_EQ(b.kind, BlameKind::missing_rank);
+  EXPECT_THAT(b.culprits, ElementsAre(2));
+}
+
+TEST(BlameLogs, LogsNarrowWhatFewDumpsLeaveOpen) {
+  // One dump of four: ranks 1 to 3 left none. The log knows that rank 2 is behind.
+  FlightRun run(4);
+  run.group("0", "default_pg", {0, 1, 2, 3});
+  run.enqueue(0, "0", "all_reduce");
+  EXPECT_THAT(blame({run.dumps()[0]}, {}).culprits, ElementsAre(1, 2, 3));
+  EXPECT_THAT(blame({run.dumps()[0]}, {timeout(0, 700, 1), timeout(1, 700, 2), timeout(3, 700, 3)}).culprits,
+              ElementsAre(2));
+}
+
 TEST(BlameLogs, AnUnnamedRankIsTheOneThatDoesNotReport) {
   std::vector<IncidentFact> facts = {fact(FactKind::out_of_memory, -1, 100, 1)};
   for (int const r : {0, 1, 3}) facts.push_back(timeout(r, 701, 2 + r));
