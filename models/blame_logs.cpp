@@ -78,21 +78,26 @@ class LogBlame {
   }
 
   // Before the first time-out, by the order of facts_.
-  std::optional<IncidentFact> first_failure() const {
+  std::optional<IncidentFact> first_failure() {
     for (IncidentFact const& f : facts_) {
-      if (f.kind == FactKind::watchdog_timeout) return exit_told_late();
+      if (f.kind == FactKind::watchdog_timeout) return told_late();
       if (is_failure(f) && !lives(f)) return f;
     }
     return std::nullopt;
   }
 
-  // The launcher tells exit codes after the fact. A signal to a rank that is not itself in the collective
-  // still counts; with a plain exit code it may have ended because the others did.
-  std::optional<IncidentFact> exit_told_late() const {
+  // What stands behind the time-outs and still came first, of ranks that are not in the collective: a signal
+  // that the launcher tells afterwards (with a plain exit code a rank may have ended because the others did),
+  // and an out-of-memory without a time, which Ray's driver prints when it gets to it.
+  std::optional<IncidentFact> told_late() {
     for (IncidentFact const& f : facts_) {
-      if (f.kind == FactKind::process_exit && f.first_observed && is_failure(f) && *f.exit_code < 0 &&
-          !lives(f))
-        return f;
+      bool const killed =
+          f.kind == FactKind::process_exit && f.first_observed && is_failure(f) && *f.exit_code < 0;
+      bool const no_memory =
+          f.kind == FactKind::out_of_memory && !f.time && f.rank_source == RankSource::world;
+      if ((!killed && !no_memory) || lives(f)) continue;
+      late_ = true;
+      return f;
     }
     return std::nullopt;
   }
@@ -135,9 +140,11 @@ class LogBlame {
       std::string const others = out_.waiting.empty() ? "others" : rank_list(out_.waiting);
       out_.verdict +=
           fmt::format(" first; {} then waited in {} until the watchdog ended them.", others, name(s));
-      bool const surely = f.time && s.first.time;
+      bool const surely = f.time && s.first.time && !late_;
       (surely ? out_.certain : out_.inferred)
-          .push_back(fmt::format("it {} before the first time-out was told", what_failed(f)));
+          .push_back(late_ ? "it is told after the time-outs, but of a rank that is not in the collective: "
+                             "taken as first"
+                           : fmt::format("it {} before the first time-out was told", what_failed(f)));
       if (f.time && s.first.time && !(f.after > s.begin()))
         out_.certain.push_back("that was before the collective that timed out was enqueued");
     } else {
@@ -201,8 +208,10 @@ class LogBlame {
             "all ranks that these files know report it: the network, a GPU or NCCL itself, or a rank beyond "
             "these files");
       } else {
-        out_.inferred.push_back(fmt::format(
-            "{} do not report it: outside the group, or not in it when it timed out", rank_list(silent)));
+        out_.inferred.push_back(
+            fmt::format("of ranks 0-{} several do not report it: outside the group, not in it when it "
+                        "timed out, or without a log here",
+                        *known_.rbegin()));
       }
     }
     for (IncidentFact const& f : facts_) {
@@ -258,7 +267,7 @@ class LogBlame {
     bool const nccl = has([](IncidentFact const& f) {
       return f.kind == FactKind::heartbeat_stuck || f.kind == FactKind::dump_signal ||
              f.kind == FactKind::nccl_error || f.kind == FactKind::nccl_warning ||
-             f.kind == FactKind::watchdog_status || f.kind == FactKind::process_abort;
+             f.kind == FactKind::watchdog_status;
     });
     auto const request = std::find_if(facts_.begin(), facts_.end(), [](IncidentFact const& f) {
       return f.kind == FactKind::request_timeout;
@@ -276,7 +285,7 @@ class LogBlame {
         "No collective timed out in these files, and NCCL does not speak in them: NCCL is not to blame.";
     out_.certain.push_back("there is no line of the watchdog, of its monitor or of NCCL");
     if (request != facts_.end()) {
-      out_.verdict += " A request outside of NCCL took too long first.";
+      out_.verdict += " A request outside of NCCL took too long.";
       out_.evidence.push_back({request->file, request->line, request->text});
     } else {
       out_.inferred.push_back(
@@ -321,6 +330,7 @@ class LogBlame {
   std::vector<IncidentFact> const& facts_;
   std::set<int> known_;
   bool folded_ = false;
+  bool late_ = false;
   std::vector<LogStall> stalls_;
   std::optional<IncidentFact> failure_;
   Blame out_;

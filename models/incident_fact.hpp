@@ -17,8 +17,8 @@ enum class FactKind {
   out_of_memory,     // of a GPU, of the host or a killed worker
   exception,         // a Python exception or CUDA error that does not itself come from another rank's death
   nccl_warning,      // NCCL WARN
-  nccl_error,        // a communicator failed: remote error, DistBackendError
-  process_abort,     // terminate called, watchdog thread terminated
+  nccl_error,        // a communicator failed: remote error, DistBackendError, the watchdog's thread ends
+  process_abort,     // terminate called
   process_exit,      // the launcher tells an exit code
   launcher_stop,     // the launcher stops the others
   request_timeout,   // a remote call or HTTP request took too long

@@ -210,10 +210,9 @@ class Reader {
     if (out_of_memory(text)) return FactKind::out_of_memory;
     if (has(text, "NCCL WARN")) return FactKind::nccl_warning;
     if (has(text, "CUDA error: ") || has(text, "NVRM: Xid")) return FactKind::exception;
-    if (has(text, "terminate called") || has(text, "watchdog thread terminated") ||
-        has(text, "Terminating the process after"))
-      return FactKind::process_abort;
-    for (View const mark : {"NCCL error", "NCCL Error", "NCCL communicator was aborted", "ncclRemoteError",
+    if (has(text, "terminate called")) return FactKind::process_abort;
+    for (View const mark : {"watchdog thread terminated", "Terminating the process after", "NCCL error",
+                            "NCCL Error", "NCCL communicator was aborted", "ncclRemoteError",
                             "ncclSystemError", "ncclInternalError", "ncclUnhandledCudaError"}) {
       if (has(text, mark)) return FactKind::nccl_error;
     }

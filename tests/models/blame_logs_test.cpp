@@ -157,6 +157,20 @@ TEST(BlameLogs, AKilledProcessThatTheLauncherTellsLast) {
   EXPECT_EQ(blame({}, facts).kind, BlameKind::missing_rank);
 }
 
+TEST(BlameLogs, AnOutOfMemoryWithoutATimeCountsThoughItStandsLast) {
+  // Ray's driver prints the trace of rank 2 when the run is over.
+  std::vector<IncidentFact> facts = {timeout(0, 700, 1), timeout(1, 700, 2), timeout(3, 700, 3),
+                                     fact(FactKind::out_of_memory, 2, 700, 9)};
+  facts.back().time.reset();
+  Blame const b = blame({}, facts);
+  EXPECT_EQ(b.kind, BlameKind::first_failure);
+  EXPECT_THAT(b.culprits, ElementsAre(2));
+  EXPECT_THAT(b.inferred, Contains(HasSubstr("told after the time-outs")));
+  // Of a rank that is in the collective it is a consequence.
+  facts.back().rank = 0;
+  EXPECT_EQ(blame({}, facts).kind, BlameKind::missing_rank);
+}
+
 TEST(BlameLogs, WithoutALineOfNcclItIsNotBlamed) {
   EXPECT_EQ(blame({}, {}).kind, BlameKind::no_collective);
   Blame const b = blame({}, {fact(FactKind::request_timeout, -1, 10, 1)});
