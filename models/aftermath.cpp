@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "models/random.hpp"
+#include "models/rank_text.hpp"
 
 namespace rollcast {
 namespace {
@@ -25,7 +26,7 @@ std::optional<Seconds> earliest(std::optional<Seconds> a, std::optional<Seconds>
 }
 
 std::string who(JobSize const& job, int pool, std::vector<int> const& ranks) {
-  std::string const text = ranks_text(ranks);
+  std::string const text = counted_ranks(ranks);
   if (job.pools.size() < 2) return text;
   return fmt::format("{} of {}", text, job.pools[static_cast<std::size_t>(pool)]);
 }

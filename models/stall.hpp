@@ -53,9 +53,4 @@ struct Stall {
   std::string elsewhere;
 };
 
-// "0-16, 18-63", of different ranks in any order; long lists end in "...".
-std::string rank_list(std::vector<int> ranks);
-// "rank 17", "63 ranks (0-16, 18-63)"
-std::string ranks_text(std::vector<int> ranks);
-
 }  // namespace rollcast

@@ -308,6 +308,54 @@ constexpr Key kValidateKeys[] = {
     {"summaries[].worst_case", "text or null", "the case that has it"},
     {"not_measured[]", "text", "scenarios without measured values"}};
 
+constexpr Key kBlameKeys[] = {
+    {"schema", "integer", "1: the version of these shapes"},
+    {"kind", "text",
+     "first_failure, missing_rank, no_dump, mismatch, not_started, order_cycle, all_waiting, nothing_stuck "
+     "or "
+     "no_collective"},
+    {"verdict", "text", "the answer in one or two sentences"},
+    {"culprits[]", "integer", "global ranks; empty: none is named"},
+    {"group", "text or null", "process group; null: no collective is concerned, or not told"},
+    {"group_description", "text or null", "what its maker calls it"},
+    {"op", "text or null", "the collective, as the recorder or the watchdog names it"},
+    {"seq", "integer or null", "its number in the group; null also for a send or receive"},
+    {"waiting[]", "integer", "ranks that have enqueued it and wait"},
+    {"chain[]", "text", "which collective needs which ranks, and where they are held"},
+    {"ranks[].rank", "integer", "global rank"},
+    {"ranks[].part", "text", "fine, waits, missing, differs, not_started, no_dump or failed"},
+    {"ranks[].where", "text", "where it is held, or what it failed of; may be empty"},
+    {"ranks[].last_enqueued", "integer or null", "in the group above; -1: nothing; null: not known"},
+    {"ranks[].last_completed", "integer or null", "likewise"},
+    {"timeline[].kind", "text",
+     "watchdog_timeout, watchdog_status, dump_signal, heartbeat_stuck, out_of_memory, exception, "
+     "nccl_warning, "
+     "nccl_error, process_abort, process_exit, launcher_stop or request_timeout; a line of a log each, by "
+     "time"},
+    {"timeline[].seconds", "number or null", "since the start of a year of 366 days, clock of the log"},
+    {"timeline[].clock", "text or null", "the same as month-day hh:mm:ss.mmm"},
+    {"timeline[].rank", "integer or null", "rank that the line names"},
+    {"timeline[].rank_counted_in", "text or null", "run, group or node"},
+    {"timeline[].process", "text or null", "pid and address that the launcher prints"},
+    {"timeline[].group", "text or null", "process group"},
+    {"timeline[].op", "text or null", "the collective"},
+    {"timeline[].seq", "integer or null", "its number"},
+    {"timeline[].numel_in", "integer or null", "elements of its input"},
+    {"timeline[].timeout_ms", "integer or null", "its time limit"},
+    {"timeline[].ran_ms", "integer or null", "how long it had run"},
+    {"timeline[].last_enqueued", "integer or null", "last enqueued work of the group"},
+    {"timeline[].last_completed", "integer or null", "last completed work of the group"},
+    {"timeline[].exit_code", "integer or null", "of a process; negative: the signal"},
+    {"timeline[].text", "text", "the line, at most 300 bytes"},
+    {"timeline[].file", "text", "its file"},
+    {"timeline[].line", "integer", "its line, 1-based"},
+    {"evidence[].file", "text", "what the verdict stands on: a log, or a rank's dump"},
+    {"evidence[].line", "integer or null", "null: of a dump"},
+    {"evidence[].text", "text", "the line, or what the dump says"},
+    {"certain[]", "text", "what the files say"},
+    {"inferred[]", "text", "what is concluded from them"},
+    {"missing[]", "text", "what would make the answer surer"}};
+
 std::string table(std::span<Key const> keys) {
   std::string out = "| key | type | meaning |\n|---|---|---|\n";
   for (Key const& k : keys) out += fmt::format("| `{}` | {} | {} |\n", k.path, k.type, k.meaning);
@@ -337,8 +385,11 @@ std::string validate_json_markdown() {
   return "\n# JSON of `rollcast validate --json`\n\n" + table(kValidateKeys);
 }
 
+std::string blame_json_markdown() { return "\n# JSON of `rollcast blame --json`\n\n" + table(kBlameKeys); }
+
 std::string json_schema_markdown() {
-  return run_json_markdown() + memory_json_markdown() + weights_json_markdown() + validate_json_markdown();
+  return run_json_markdown() + memory_json_markdown() + weights_json_markdown() + validate_json_markdown() +
+         blame_json_markdown();
 }
 
 }  // namespace rollcast

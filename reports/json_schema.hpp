@@ -10,6 +10,7 @@ std::string run_json_markdown();       // json_text()
 std::string memory_json_markdown();    // memory_json()
 std::string weights_json_markdown();   // weights_json()
 std::string validate_json_markdown();  // validation_json()
+std::string blame_json_markdown();     // blame_json()
 
 // All, as they follow the scenario keys in scenarios/SCHEMA.md.
 std::string json_schema_markdown();

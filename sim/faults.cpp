@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "models/pools.hpp"
+#include "models/rank_text.hpp"
 #include "models/shard_exchange.hpp"
 #include "sim/incident.hpp"
 #include "sim/replica_run.hpp"
@@ -44,7 +45,7 @@ std::string where(RunState const& run, PoolState const& pool) {
 
 std::string cause_of(RunState const& run, PoolState const& pool, Fault const& f) {
   std::string const place = where(run, pool);
-  std::string const who = ranks_text(ranks_of(run, f));
+  std::string const who = counted_ranks(ranks_of(run, f));
   switch (f.kind) {
     case FaultKind::kill:
       return who + place + " is killed";
@@ -211,7 +212,7 @@ void watch_ends(PhaseRun const& p, std::vector<Seconds> const& ends, Seconds end
     std::vector<int> late;
     for (MissingRank const& m : stall.missing) late.push_back(m.rank);
     stall.cause =
-        fmt::format("{}{} takes longer than the others' time-out", ranks_text(late), where(run, pool));
+        fmt::format("{}{} takes longer than the others' time-out", counted_ranks(late), where(run, pool));
     end_in_incident(run, stall);
   });
 }
@@ -246,7 +247,7 @@ void watch_counts(RunState& run, Team& team, std::vector<ReplicaTimes> const& pa
     Stopped const s{
         pool->index, ranks, when, Stop::hangs,
         fmt::format("{}{}: {} micro-batch{} where others have up to {}, fewer than their collectives need",
-                    ranks_text(ranks), where(run, *pool), fewest, fewest == 1 ? "" : "es", most)};
+                    counted_ranks(ranks), where(run, *pool), fewest, fewest == 1 ? "" : "es", most)};
     Stall stall = stall_after(run, s);
     add_other_collective(stall, s);
     end_in_incident(run, stall);
@@ -285,7 +286,7 @@ void end_late_collective(RunState& run, CommunicatorId id) {
       for (WaitingRank const& w : stall.waiting) stall.at = min(stall.at, w.since);
       stall.cause = late.empty()
                         ? fmt::format("the network does not carry {}{}", group.name, where(run, pool))
-                        : fmt::format("{}{} comes too late", ranks_text(late), where(run, pool));
+                        : fmt::format("{}{} comes too late", counted_ranks(late), where(run, pool));
       end_in_incident(run, stall);
     }
   }

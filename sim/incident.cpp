@@ -7,6 +7,7 @@
 #include <set>
 
 #include "models/pools.hpp"
+#include "models/rank_text.hpp"
 
 namespace rollcast {
 namespace {
@@ -149,7 +150,7 @@ void cut_spans(RunState& run, Stall const& s, Seconds end) {
 std::string reason_of(StallRecord const& r) {
   std::string out = r.cause;
   if (!r.group.empty())
-    out += fmt::format("; {} wait{} in {} of {}", ranks_text(r.waiting_ranks),
+    out += fmt::format("; {} wait{} in {} of {}", counted_ranks(r.waiting_ranks),
                        r.waiting_ranks.size() == 1 ? "s" : "", r.operation, r.group);
   if (!r.killed) return out + "; nobody ends it";
   return out + fmt::format("; the job is over {} after it", format(*r.killed - r.time));

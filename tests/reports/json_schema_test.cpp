@@ -6,6 +6,7 @@
 #include <set>
 
 #include "reports/analysis.hpp"
+#include "reports/blame_report.hpp"
 #include "reports/json.hpp"
 #include "reports/memory_report.hpp"
 #include "reports/validation_report.hpp"
@@ -74,6 +75,15 @@ TEST(JsonSchema, ListsExactlyTheKeysOfAWeightsForecast) {
   WeightsResult const r = forecast_weights(*read.scenario, {});
   ASSERT_TRUE(r.forecast) << r.error;
   EXPECT_EQ(listed(weights_json_markdown()), written(weights_json(*r.forecast)));
+}
+
+TEST(JsonSchema, ListsExactlyTheKeysOfABlame) {
+  Blame b;
+  b.culprits = b.waiting = {0};
+  b.chain = b.certain = b.inferred = b.missing = {"text"};
+  b.ranks.resize(1);
+  b.evidence.resize(1);
+  EXPECT_EQ(listed(blame_json_markdown()), written(blame_json(b, {IncidentFact()})));
 }
 
 TEST(JsonSchema, ListsExactlyTheKeysOfAValidation) {
