@@ -21,7 +21,9 @@ enum class Purpose : std::uint32_t {
   turns,
   observation_length,
   tool_time,
-  reward_signal
+  reward_signal,
+  issue_order,
+  prompt_difficulty
 };
 
 struct RandomKey {
