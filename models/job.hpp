@@ -11,6 +11,7 @@
 #include "models/architecture.hpp"
 #include "models/checkpoint_options.hpp"
 #include "models/faults.hpp"
+#include "models/collective_options.hpp"
 #include "models/hardware.hpp"
 #include "models/launcher.hpp"
 #include "models/lengths.hpp"
@@ -269,6 +270,7 @@ struct FrameworkOptions {
   std::vector<Phase> order;        // of one step
   Seconds sleep_fixed;             // engine sleep beyond its bytes
   Seconds wake_fixed;              // engine wake beyond its bytes
+  Seconds wake_graphs;             // the same of an engine with CUDA graphs, which it captures or maps anew
   Seconds driver_per_step;         // controller work of one step between rollout and training, GPUs waiting
   Seconds dispatch_per_phase;      // calling the workers of one phase and collecting what they return
   Seconds sync_per_tensor;         // IPC handle, RPC and load of one tensor at weight sync
@@ -284,8 +286,10 @@ struct FrameworkOptions {
   SyncGather sync_gather = SyncGather::tensor;
   Bytes sync_gathered;              // by it on a rank; 0: the model in the engine's type
   bool gather_before_wake = false;  // and it is gone when the engine wakes; else the weights wake first
-  Bytes sync_communicator;          // to another pool, of the driver, on a rank; 0: one of process_memory.hpp
-  Bytes refit_buffer;  // NeMo-RL: of the refit, in place of a share of the free memory; 0: that share
+  GatherStream sync_gather_stream = GatherStream::default_stream;
+  CommunicatorOptions communicators;
+  Bytes sync_communicator;  // to another pool, of the driver, on a rank; 0: one of process_memory.hpp
+  Bytes refit_buffer;       // NeMo-RL: of the refit, in place of a share of the free memory; 0: that share
   bool refit_whole_tensors = false;  // a half of it must hold the largest tensor
   bool empty_cache = true;           // PyTorch's free blocks go back to the driver before an engine wakes
   // Copies of a whole trained model that a rank holds on the host while it is loaded (DeepSpeed below stage
@@ -308,6 +312,8 @@ struct FrameworkOptions {
 struct Workload {
   Lengths prompt_tokens;
   Lengths response_tokens;
+  // Of the normal scores of two answers to one prompt: hard prompts have long answers. 0: independent.
+  double sibling_correlation = 0;
 };
 
 enum class ScheduleKind { synchronous, one_step_off, async };

@@ -96,6 +96,14 @@ int draw(MixtureLength const& m, Words words, Cut c) {
   return std::visit([&](auto const& s) { return draw(s, words, c); }, m.components[i]);
 }
 
+// Bits whose unit interval has the normal score that the two make together.
+std::uint64_t mixed_bits(std::uint64_t own, std::uint64_t shared, double correlation) {
+  double const z = std::sqrt(correlation) * inverse_normal_cdf(unit_interval(shared)) +
+                   std::sqrt(1 - correlation) * inverse_normal_cdf(unit_interval(own));
+  double const below_one = 1 - 0x1p-53;
+  return static_cast<std::uint64_t>(std::min(normal_cdf(z), below_one) * 0x1p64);
+}
+
 int longest_of(FixedLength const& f, bool grows, int cut) { return grows ? cut : to_tokens(f.tokens, cut); }
 int longest_of(LogNormalLength const& n, bool, int cut) { return tighter(n.max, cut); }
 int longest_of(EmpiricalLength const& e, bool grows, int cut) {
@@ -136,13 +144,19 @@ LogNormalFit fit_lognormal(double mean, double p95, int max) {
                       mean, p95, max > 0 ? fmt::format(" and a cut at {}", max) : "", fit.least, p95)};
 }
 
-int sample(Lengths const& l, RandomKey key, int step) {
+int sample(Lengths const& l, RandomKey key, int step) { return sample_correlated(l, key, {}, 0, step); }
+
+int sample_correlated(Lengths const& l, RandomKey own, RandomKey shared, double correlation, int step) {
   Cut const c{growth_factor(l, step), l.max};
   if (auto const* list = std::get_if<EmpiricalLength>(&l.shape); list != nullptr && list->in_order) {
     if (list->tokens.empty()) throw std::logic_error("an empirical length without lengths");
-    return to_tokens(list->tokens[key.index % list->tokens.size()] * c.factor, c.max);
+    return to_tokens(list->tokens[own.index % list->tokens.size()] * c.factor, c.max);
   }
-  Words const words = random_words(key);
+  Words words = random_words(own);
+  if (correlation > 0) {
+    Words const common = random_words(shared);
+    for (std::size_t i = 0; i < words.size(); ++i) words[i] = mixed_bits(words[i], common[i], correlation);
+  }
   return std::visit([&](auto const& s) { return draw(s, words, c); }, l.shape);
 }
 

@@ -56,6 +56,12 @@ LogNormalFit fit_lognormal(double mean, double p95, int max);
 // std::logic_error.
 int sample(Lengths const& l, RandomKey key, int step);
 
+// One of several samples whose normal scores have this correlation (0 <= correlation < 1) because they share
+// the key `shared`: sqrt(correlation) x the score of `shared` + sqrt(1 - correlation) x the score of `own`.
+// Each is distributed as without; with correlation 0 it is sample(l, own, step), to the token. Lengths in
+// order are not drawn, and are what they are.
+int sample_correlated(Lengths const& l, RandomKey own, RandomKey shared, double correlation, int step);
+
 // The expectation of sample(): exact for fixed and empirical lengths, for log-normal ones as in
 // fit_lognormal.
 double mean(Lengths const& l, int step);

@@ -22,7 +22,9 @@ enum class Purpose : std::uint32_t {
   observation_length,
   tool_time,
   reward_signal,
-  node_failure
+  node_failure,
+  issue_order,
+  prompt_difficulty
 };
 
 struct RandomKey {

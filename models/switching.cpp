@@ -54,6 +54,7 @@ Switching switching(Job const& job, RankLedger const& rank, Phase phase) {
       break;
     case Phase::wake:
       s.fixed = f.wake_fixed;
+      if (job.rollout.cuda_graphs) s.fixed += f.wake_graphs;
       add_engine(in);
       break;
     case Phase::old_logprob:

@@ -83,6 +83,35 @@ void compare_incident(Unmet& u, Expected const& e, Analysis const& a) {
   }
 }
 
+void compare(Unmet& u, std::string_view what, SecondsBounds const& bounds, Seconds got) {
+  if (bounds.least && got < *bounds.least)
+    u.differs(what, fmt::format("at least {}", format(*bounds.least)), format(got));
+  if (bounds.most && got > *bounds.most)
+    u.differs(what, fmt::format("at most {}", format(*bounds.most)), format(got));
+}
+
+void compare(Unmet& u, ExpectedIdle const& e, Analysis const& a) {
+  for (PoolUse const& pool : a.pools) {
+    if (!e.pool.empty() && pool.name != e.pool) continue;
+    double waited = 0;
+    for (auto const& [cause, share] : pool.idle_by_cause) {
+      if (cause == e.cause) waited = share;
+    }
+    if (waited < e.least)
+      u.differs(e.cause, fmt::format("at least {:.3g}", e.least), fmt::format("{:.3g}", waited));
+    return;
+  }
+  u.differs("idle", "a pool " + e.pool, "none");
+}
+
+Seconds seconds_of(Phase phase, Analysis const& a) {
+  Seconds sum;
+  for (PhaseTime const& p : a.phases) {
+    if (p.phase == phase) sum += p.mean;
+  }
+  return sum;
+}
+
 }  // namespace
 
 std::vector<std::string> unmet(Expected const& e, Analysis const& a) {
@@ -94,6 +123,10 @@ std::vector<std::string> unmet(Expected const& e, Analysis const& a) {
   u.part("reason", e.reason, a.outcome_reason);
   if (e.preemptions && a.preemptions < *e.preemptions)
     u.differs("preemptions", fmt::format("at least {}", *e.preemptions), a.preemptions);
+  compare(u, "step_seconds", e.step_seconds, a.step.mean);
+  for (auto const& [phase, bounds] : e.phase_seconds)
+    compare(u, fmt::format("seconds of {}", name_of(phase)), bounds, seconds_of(phase, a));
+  if (e.idle) compare(u, *e.idle, a);
   if (e.outcome == Outcome::oom && a.ooms.empty()) u.differs("out of memory", "a record", "none");
   if (!a.ooms.empty()) compare(u, e, a.ooms.front(), a);
   compare_incident(u, e, a);

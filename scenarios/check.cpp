@@ -7,6 +7,7 @@
 #include "models/activations.hpp"
 #include "models/pools.hpp"
 #include "scenarios/check_faults.hpp"
+#include "scenarios/check_collectives.hpp"
 #include "scenarios/check_memory.hpp"
 #include "scenarios/check_pipeline.hpp"
 #include "scenarios/check_reliability.hpp"
@@ -421,6 +422,7 @@ std::vector<Problem> check(Job const& job) {
   for (Problem& p : check_memory(job)) problems.push_back(std::move(p));
   for (Problem& p : check_faults(job)) problems.push_back(std::move(p));
   for (Problem& p : check_reliability(job)) problems.push_back(std::move(p));
+  for (Problem& p : check_collectives(job)) problems.push_back(std::move(p));
   if (job.pools.empty()) {
     std::vector<Problem> const more = Checker(job).run(true, true);
     problems.insert(problems.begin(), more.begin(), more.end());

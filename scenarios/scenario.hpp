@@ -27,7 +27,19 @@ struct Measured {
   std::vector<std::pair<std::string, double>> values;  // "step_seconds" -> 92.8
 };
 
-// What the run of an incident must come to. Of an out-of-memory only what is set is compared.
+struct SecondsBounds {
+  std::optional<Seconds> least = {};
+  std::optional<Seconds> most = {};
+};
+
+// A share of a pool's rank time that is waited, by a cause of the report's idle_by_cause.
+struct ExpectedIdle {
+  std::string pool;   // empty: the first
+  std::string cause;  // "phase_wait"
+  double least = 0;
+};
+
+// What the run of an incident must come to. Only what is set is compared.
 struct Expected {
   std::string source;
   Outcome outcome = Outcome::completed;
@@ -54,6 +66,9 @@ struct Expected {
   std::optional<Seconds> monitor_before = {};
   bool no_end = false;
   std::optional<double> gpu_hours_lost = {};  // within 1 %
+  SecondsBounds step_seconds = {};                                  // of the mean step
+  std::vector<std::pair<Phase, SecondsBounds>> phase_seconds = {};  // mean per step, over all pools
+  std::optional<ExpectedIdle> idle = {};
 };
 
 struct Scenario {

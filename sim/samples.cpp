@@ -42,13 +42,14 @@ std::vector<StepSample> samples_of_step(Job const& job, std::uint64_t seed, int 
     int const prompt_tokens = sample(job.workload.prompt_tokens, key(Purpose::prompt_length, prompt), step);
     for (int sibling = 0; sibling < job.algorithm.group_size; ++sibling) {
       std::int64_t const id = std::int64_t{prompt} * job.algorithm.group_size + sibling;
-      StepSample s{
-          .id = id,
-          .prompt = prompt,
-          .prompt_tokens = prompt_tokens,
-          .response_tokens = sample(job.workload.response_tokens, key(Purpose::response_length, id), step),
-          .draw_step = step,
-          .draw_index = id};
+      StepSample s{.id = id,
+                   .prompt = prompt,
+                   .prompt_tokens = prompt_tokens,
+                   .response_tokens = sample_correlated(
+                       job.workload.response_tokens, key(Purpose::response_length, id),
+                       key(Purpose::prompt_difficulty, prompt), job.workload.sibling_correlation, step),
+                   .draw_step = step,
+                   .draw_index = id};
       if (turns)
         s.observation_tokens = sequence_tokens(turns_of(*turns, seed, s)) - prompt_tokens - s.response_tokens;
       samples.push_back(s);

@@ -4,6 +4,7 @@
 #include "models/switching.hpp"
 #include "models/weight_sync.hpp"
 #include "sim/run_state.hpp"
+#include "sim/sync_stall.hpp"
 
 namespace rollcast {
 
@@ -57,6 +58,7 @@ void record_weight_sync(PhaseRecorder const& recorder, PoolState const& pool, We
 void synchronise_weights(PhaseRun& p) {
   Seconds const start = p.run.engine.now();
   WeightSync const sync = weight_sync_of(p.run);
+  if (auto const stall = stall_of_sync(p, sync)) return stop_deadlocked(p, *stall);
   record_weight_sync(p.recorder, p.pool, sync, start);
   PoolState& engines = *p.run.rollout->pool;
   if (&engines != &p.pool) {

@@ -42,6 +42,40 @@ void read_stall_expectation(Fields& g, Expected& e) {
   });
 }
 
+void read_bounds(Fields& g, SecondsBounds& b) {
+  if_there(g, "least", b.least,
+           [&](Seconds& v) { g.quantity("least", v, kNotNegative, "at least so long"); });
+  if_there(g, "most", b.most, [&](Seconds& v) { g.quantity("most", v, kNotNegative, "at most so long"); });
+}
+
+void read_phase_seconds(Fields& f, std::vector<std::pair<Phase, SecondsBounds>>& bounds) {
+  f.custom("phase_seconds", "map of phases to {least, most}", "",
+           "mean time of a phase in a step, over all pools", [&](Value const& v) {
+             if (v.kind != ValueKind::map) {
+               f.problem(v.mark, "phase_seconds", "not a map", "write for example {generate: {most: 10 s}}");
+               return;
+             }
+             Fields inner(f.reading(), &v, f.path_of("phase_seconds"), v.mark, "default");
+             for (Phase p : all_phases()) {
+               SecondsBounds b;
+               if (inner.optional_group(name_of(p), "", [&](Fields& g) { read_bounds(g, b); }))
+                 bounds.emplace_back(p, b);
+             }
+             inner.finish();
+           });
+}
+
+void read_idle(Fields& f, std::optional<ExpectedIdle>& idle) {
+  ExpectedIdle read;
+  bool const given = f.optional_group("idle", "what the GPUs of a pool must wait", [&](Fields& g) {
+    g.text("pool", read.pool, "which; default: the first");
+    g.text("cause", read.cause, "of the report's idle_by_cause: phase_wait");
+    g.require("cause", "write for example cause: phase_wait");
+    g.number("least", read.least, {0, 1, false}, "share of the ranks' time");
+  });
+  if (given) idle = read;
+}
+
 }  // namespace
 
 void read_expected(Fields& f, std::optional<Expected>& e) {
@@ -59,6 +93,9 @@ void read_expected(Fields& f, std::optional<Expected>& e) {
         if_there(g, "steps", read.steps,
                  [&](int& v) { g.integer("steps", v, kFromOne, "steps that validate runs for it"); });
         read_stall_expectation(g, read);
+        g.group("step_seconds", "mean time of a step", [&](Fields& b) { read_bounds(b, read.step_seconds); });
+        read_phase_seconds(g, read.phase_seconds);
+        read_idle(g, read.idle);
         if (read.outcome != Outcome::oom && !g.listing()) {
           for (std::string_view key :
                {"kind", "phase", "pool", "rank", "step", "allocation", "requested", "tolerance"})

@@ -272,6 +272,8 @@ void describe(Fields& f, FrameworkOptions& o) {
   describe_order(f, o.order);
   f.quantity("sleep_fixed", o.sleep_fixed, kNotNegative, "engine sleep beyond its bytes");
   f.quantity("wake_fixed", o.wake_fixed, kNotNegative, "engine wake beyond its bytes");
+  f.quantity("wake_graphs", o.wake_graphs, kNotNegative,
+             "the same of an engine with CUDA graphs, which are captured or mapped anew");
   f.quantity("driver_per_step", o.driver_per_step, kNotNegative,
              "controller work of a step between rollout and training, all GPUs waiting");
   f.quantity("dispatch_per_phase", o.dispatch_per_phase, kNotNegative,
@@ -301,6 +303,15 @@ void describe(Fields& f, FrameworkOptions& o) {
              "bytes that it holds then; 0: the model in the engine's type");
   f.flag("gather_before_wake", o.gather_before_wake,
          "colocated: that is gathered and gone before the engine's weights wake; else it comes after them");
+  f.choice("sync_gather_stream", o.sync_gather_stream, {GatherStream::default_stream, GatherStream::sender},
+           "pools apart, fsdp2 and ZeRO-3: where the first rank gathers what it sends, on the default stream "
+           "before the send, or on the sender's behind the broadcasts under way");
+  f.group("communicators", "of all GPUs of the actor's pool, that sync weights side by side", [&](Fields& g) {
+    g.integer("per_gpu", o.communicators.per_gpu, {1, 1024, false}, "how many, each on its own stream");
+    g.choice("order", o.communicators.order, {IssueOrder::fixed, IssueOrder::random},
+             "in which the GPUs issue them: one for all, or each its own");
+    g.integer("concurrent", o.communicators.concurrent, {1, 1024, false}, "kernels that run at a time");
+  });
   f.quantity(
       "sync_communicator", o.sync_communicator, kNotNegative,
       "pools apart: bytes that the communicator of a weight sync takes outside PyTorch on a rank, which is "

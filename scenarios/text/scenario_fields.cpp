@@ -202,8 +202,11 @@ void read_workload(Fields& f, Job& job, ScenarioPlace const& place) {
     if (g.listing() || generates(job.algorithm.kind)) {
       g.number("growth_per_step", job.workload.response_tokens.growth_per_step, {-0.5, 1, false},
                "responses of step s are (1 + growth)^s times as long, before the cut (grpo, ppo)");
+      g.number("sibling_correlation", job.workload.sibling_correlation, {0, 0.999, false},
+               "of the normal scores of two responses to one prompt (grpo, ppo)");
     } else {
       g.forbid("growth_per_step", "the lengths of a data set do not grow");
+      g.forbid("sibling_correlation", "a data set has no groups");
     }
   });
   f.require("workload", "write for example workload: {prompt_tokens: 512, response_tokens: 1024}");

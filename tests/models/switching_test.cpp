@@ -92,6 +92,16 @@ TEST(Switching, MovesWhatTheFrameworkOffloads) {
   EXPECT_EQ(copies(job, Phase::wake), "|");
 }
 
+// An eager engine has no graphs to capture or map anew.
+TEST(Switching, GraphsCostAWakeWhereThereAreAny) {
+  Job job = nemo_rl_job();
+  job.framework.wake_fixed = seconds(2);
+  job.framework.wake_graphs = seconds(118);
+  EXPECT_DOUBLE_EQ(switching(job, small_ledger(), Phase::wake).fixed.value, 120);
+  job.rollout.cuda_graphs = false;
+  EXPECT_DOUBLE_EQ(switching(job, small_ledger(), Phase::wake).fixed.value, 2);
+}
+
 // The trainer's weights come back when it first computes, wherever the step begins.
 TEST(Switching, BringsTheTrainerBackWhenItIsNeeded) {
   using enum Phase;

@@ -54,6 +54,43 @@ TEST(Expectation, SaysWhatIsOtherwise) {
                           "rank: expected 0, got 3", "requested: expected 13.9 GiB, got 13.9 GiB"));
 }
 
+// Steps of 100 s with 30 s of generation on one pool and 12 s on another; a third of the second pool's time
+// is waited.
+Analysis two_pools() {
+  Analysis a;
+  a.step = {.steps = 1, .mean = seconds(100), .p10 = {}, .p50 = {}, .p90 = {}};
+  a.phases = {{Phase::generate, 0, seconds(30), {}}, {Phase::generate, 1, seconds(12), {}}};
+  a.pools.resize(2);
+  a.pools[0].name = "train";
+  a.pools[1].name = "rollout";
+  a.pools[1].idle_by_cause = {{"driver", 0.1}, {"phase_wait", 0.33}};
+  return a;
+}
+
+TEST(Expectation, TimesLieBetweenTheirBounds) {
+  Expected e;
+  e.step_seconds = {seconds(100), seconds(100)};
+  e.phase_seconds = {{Phase::generate, {seconds(42), seconds(42)}}, {Phase::wake, {{}, seconds(0)}}};
+  e.idle = {"rollout", "phase_wait", 0.33};
+  EXPECT_THAT(unmet(e, two_pools()), IsEmpty());
+}
+
+TEST(Expectation, SaysWhichTimeIsOutside) {
+  Expected e;
+  e.step_seconds = {seconds(110), {}};
+  e.phase_seconds = {{Phase::generate, {{}, seconds(40)}}, {Phase::wake, {seconds(1), {}}}};
+  e.idle = {"rollout", "phase_wait", 0.4};
+  EXPECT_THAT(unmet(e, two_pools()), ElementsAre("step_seconds: expected at least 110 s, got 100 s",
+                                                 "seconds of generate: expected at most 40.0 s, got 42.0 s",
+                                                 "seconds of wake: expected at least 1.00 s, got 0 s",
+                                                 "phase_wait: expected at least 0.4, got 0.33"));
+  e = {};
+  e.idle = {"", "phase_wait", 0.1};  // the first pool's
+  EXPECT_THAT(unmet(e, two_pools()), ElementsAre("phase_wait: expected at least 0.1, got 0"));
+  e.idle = {"score", "driver", 0.1};
+  EXPECT_THAT(unmet(e, two_pools()), ElementsAre("idle: expected a pool score, got none"));
+}
+
 TEST(Expectation, PreemptionsAreAtLeast) {
   Analysis a;
   a.preemptions = 5;
