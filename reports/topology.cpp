@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,6 +36,10 @@ std::string tree(Branch const& root) {
   return out;
 }
 
+std::string counted(std::int64_t n, std::string_view noun) {
+  return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s");
+}
+
 std::string number(BytesPerSecond r) { return fmt::format("{:.4g}", r.value / 1e9); }
 
 class Drawing {
@@ -43,8 +48,9 @@ class Drawing {
       : c_(cluster), node_(cluster.spec.node), hosts_(std::max(cluster.spec.node.trays, 1)) {}
 
   std::string text() const {
-    std::string out = fmt::format("{}: {} GPUs {}, {} nodes; GB/s per direction, as forecasts take them\n\n",
-                                  node_.name, c_.spec.gpus(), node_.gpu.name, c_.spec.nodes);
+    std::string out =
+        fmt::format("{}: {} {}, {}; GB/s per direction, as forecasts take them\n\n", node_.name,
+                    counted(c_.spec.gpus(), "GPU"), node_.gpu.name, counted(c_.spec.nodes, "node"));
     out += tree(node());
     if (!c_.network.leaf_uplink.empty()) out += "\n" + tree(network());
     if (!c_.storage_network.leaf_uplink.empty()) out += "\n" + tree(second_network());
@@ -55,10 +61,14 @@ class Drawing {
   std::string capacity(LinkId link) const { return number(c_.capacity.at(std::size_t(link))); }
   std::string up(Cable const& cable) const { return capacity(cable.up); }
 
+  std::string read_and_write(Cable const& storage) const {
+    return fmt::format("read {}, write {}", capacity(storage.down), up(storage));
+  }
+
   Branch node() const {
     Branch out{hosts_ > 1 ? fmt::format("node of {} hosts, all alike", hosts_) : "node", "", {}};
     if (node_.interconnect == Interconnect::nvswitch)
-      out.below.push_back({"NVSwitch", fmt::format("{} GPUs", node_.gpus), {}});
+      out.below.push_back({"NVSwitch", counted(node_.gpus, "GPU"), {}});
     if (hosts_ > 1) out.below.push_back({"host 0", "", {}});
     std::vector<Branch>& hosts = hosts_ > 1 ? out.below.back().below : out.below;
     for (int n = 0; n < node_.numa_nodes / hosts_; ++n) hosts.push_back(numa(n));
@@ -81,10 +91,7 @@ class Drawing {
                            {}});
     }
     if (!c_.drives.empty() && c_.numa_of_drives(0) == n)
-      out.below.push_back(
-          {"drives",
-           fmt::format("read {}, write {}", capacity(c_.drives[0].down), capacity(c_.drives[0].up)),
-           {}});
+      out.below.push_back({"drives", read_and_write(c_.drives[0]), {}});
     return out;
   }
 
@@ -129,7 +136,7 @@ class Drawing {
   Branch network() const {
     Fabric const& f = c_.spec.fabric;
     Branch out = levels(f, "network", c_.network);
-    out.label += f.gpu_direct ? ", reaches GPU memory" : ", from host memory alone";
+    if (!f.gpu_direct) out.label += ", from host memory alone";
     return out;
   }
   Branch second_network() const {
@@ -142,18 +149,22 @@ class Drawing {
     bool const limits = c_.is_constraint[std::size_t(network.leaf_uplink[0].up)];
     std::string leaf = fmt::format("{} to the spine", up(network.leaf_uplink[0]));
     if (!limits) leaf += ", never the narrowest";
+    Branch out{fmt::format("{} {}: {}, {}, up to {} under a leaf, oversubscription {:.6g}", title, f.name,
+                           name_of(f.kind), f.rail_optimized ? "rail-optimized" : "fat tree",
+                           counted(f.nodes_per_leaf, "node"), f.oversubscription),
+               "",
+               {}};
+    if (c_.file_system.up >= 0 && (&network == &c_.storage_network || !c_.spec.storage_fabric))
+      out.below.push_back({"file system", read_and_write(c_.file_system), {}});
     Branch spine{"spine", leaves > 1 ? fmt::format("{} leaves", leaves) : "one leaf", {}};
     spine.below.push_back(
-        {fmt::format("leaf 0{}", leaves > 1 ? fmt::format(" to {}", leaves - 1) : ""), leaf, {}});
+        {leaves > 1 ? fmt::format("leaves 0 to {}", leaves - 1) : "leaf 0", std::move(leaf), {}});
     spine.below.back().below.push_back(
-        {fmt::format("{} NICs", below),
+        {counted(below, "NIC"),
          "network " + up(network.nic[0]) + (f.rail_optimized ? ", of one rail" : ""),
          {}});
-    return {fmt::format("{} {}: {}, {}, up to {} nodes under a leaf, oversubscription {:.6g}", title, f.name,
-                        name_of(f.kind), f.rail_optimized ? "rail-optimized" : "fat tree", f.nodes_per_leaf,
-                        f.oversubscription),
-            "",
-            {std::move(spine)}};
+    out.below.push_back(std::move(spine));
+    return out;
   }
 
   Branch ways() const {
