@@ -125,7 +125,8 @@ TEST(CatalogCommand, DrawsANode) {
   EXPECT_THAT(run({"catalog", "topology", "pcie-4090"}).out, HasSubstr("through host memory"));
   EXPECT_THAT(run({"catalog", "topology", "hgx-a100", "--fabric", "ethernet-100g"}).out,
               HasSubstr("network ethernet-100g: tcp"));
-  EXPECT_THAT(run({"catalog", "topology", "hgx-a100", "--dot", "-"}).out, testing::StartsWith("digraph cluster {"));
+  EXPECT_THAT(run({"catalog", "topology", "hgx-a100", "--dot", "-"}).out,
+              testing::StartsWith("digraph cluster {"));
 }
 
 TEST(CatalogCommand, DrawsEveryNode) {
