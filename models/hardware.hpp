@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,17 @@ struct Node {
   Bytes host_memory;
   BytesPerSecond host_memory_bandwidth;  // per NUMA node
   std::string fabric;                    // catalog key of the fabric it usually comes with
+  // Other GPUs and NICs reach a GPU's memory over PCIe. false (GeForce): what leaves a GPU over PCIe goes
+  // through the memory of the host.
+  bool peer_access = true;
+  // Hosts that NVLink makes one node (NVL72: 18). GPUs, NUMA nodes, NICs and drives are theirs in equal
+  // parts.
+  int trays = 1;
+  BytesPerSecond nic_slot;     // PCIe of a NIC, per direction; 0: as wide as a GPU's
+  int storage_nics = 0;        // for the second network (ClusterSpec::storage_fabric), on the NUMA nodes
+  BytesPerSecond storage_nic;  // each, per direction
+  BytesPerSecond nvme_read;    // local drives, all together; 0: none
+  BytesPerSecond nvme_write;
   std::vector<SourceNote> sources;
 };
 
@@ -66,7 +78,14 @@ struct Fabric {
   bool rail_optimized = true;  // NIC i of every node on leaf i
   int nodes_per_leaf = 32;
   double oversubscription = 1;  // leaf down-links over up-links
+  bool gpu_direct = true;       // NICs reach GPU memory (RDMA, GPUDirect-TCPXO); false: host memory alone
   std::vector<SourceNote> sources;
+};
+
+// A file system that all nodes share: what it gives to all of them together.
+struct SharedStorage {
+  BytesPerSecond read;  // 0: there is none
+  BytesPerSecond write;
 };
 
 // A cluster of equal nodes. Pools of different nodes come with the disaggregated placements.
@@ -74,6 +93,8 @@ struct ClusterSpec {
   Node node;
   int nodes = 1;
   Fabric fabric;
+  std::optional<Fabric> storage_fabric{};  // second network, reached by Node::storage_nics
+  SharedStorage storage{};                 // behind the second network, else behind `fabric`
 
   // At most the largest int: what a file says is counted before it is checked.
   int gpus() const {

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "models/pcie_ring.hpp"
+
 namespace rollcast {
 namespace {
 
@@ -151,7 +153,8 @@ NcclTopology nccl_topology(ClusterSpec const& c, Group g) {
     t.intra = node.gpu.nvlink * kNvlinkShare;
   } else {
     bool const crosses = local * std::max(1, node.numa_nodes) > node.gpus;
-    t.intra = node.gpu.pcie * (crosses ? kPcieShare * kAcrossSockets : kPcieShare);
+    t.intra = min(node.gpu.pcie * (crosses ? kPcieShare * kAcrossSockets : kPcieShare),
+                  pcie_ring_speed(node, local, node.gpu.pcie * kPcieShare));
   }
   t.channels = std::max(2, static_cast<int>(std::lround(in_gb(t.intra) / nccl_channel_speed(t.generation))));
   if (t.nodes == 1) return t;

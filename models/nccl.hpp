@@ -46,8 +46,8 @@ struct NcclTopology {
 
 // intra: 0.8 of the data sheet's NVLink (NCCL counts 20 of 25 GB/s a link on Ampere, 20.6 of 25 on Hopper,
 // 40.1 of 50 on Blackwell); over PCIe 0.75 of the data sheet, two thirds of that where the ring crosses the
-// sockets (common figures of NCCL's topology search, unchecked). inter: line rate x NICs as in
-// collective_price. A group on several nodes whose node has no NIC is a std::logic_error.
+// sockets (common figures of NCCL's topology search, unchecked), at most pcie_ring_speed of it. inter: line
+// rate x NICs as in collective_price. A group on several nodes whose node has no NIC is a std::logic_error.
 NcclTopology nccl_topology(ClusterSpec const& c, Group g);
 
 struct NcclChoice {

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "models/kernels.hpp"
+#include "models/pcie_ring.hpp"
 #include "models/sustained_clock.hpp"
 
 namespace rollcast {
@@ -60,7 +61,8 @@ BytesPerSecond link_in_node(Profile const& p, Node const& node, int ranks) {
   bool const nvlink =
       node.gpu.nvlink.value > 0 && (node.interconnect == Interconnect::nvswitch ||
                                     (node.interconnect == Interconnect::nvlink_pairs && ranks <= 2));
-  return nvlink ? node.gpu.nvlink * p.nvlink.value : node.gpu.pcie * p.pcie.value;
+  return nvlink ? node.gpu.nvlink * p.nvlink.value
+                : pcie_ring_speed(node, ranks, node.gpu.pcie * p.pcie.value);
 }
 
 BytesPerSecond nics_of_group(Profile const& p, ClusterSpec const& c, Group g, int ranks_per_node) {

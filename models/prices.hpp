@@ -83,6 +83,7 @@ struct CollectivePrice {
 // inside the node, r x (n-r)/n x bytes through the group's NICs; the slower part is told.
 // The group's NICs: as many as its ranks reach (NICs per GPU, at least one each), but not more than the
 // node's divided by `sharing`; beyond one leaf of the fabric divided by its oversubscription.
+// Over PCIe inside the node: pcie_ring_speed (pcie_ring.hpp).
 // A group on several nodes whose node has no NIC is a std::logic_error.
 CollectivePrice collective_price(Profile const& p, ClusterSpec const& c, CollectiveKind kind, Group g,
                                  Bytes bytes);

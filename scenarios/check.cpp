@@ -94,6 +94,8 @@ class Checker {
       add("cluster.node.interconnect", fmt::format("needs NVLink, and the card {} has none", node.gpu.name),
           "write interconnect: pcie, or give the card its nvlink");
     }
+    check_trays(node);
+    check_storage();
     if (job_.cluster.nodes < 2) return;
     if (node.nics < 1) {
       add("cluster.node.nics", fmt::format("{} nodes without network cards", job_.cluster.nodes),
@@ -101,6 +103,30 @@ class Checker {
     } else if (!(node.nic.value > 0)) {
       add("cluster.node.nic", "network cards without a rate", "write for example nic: 400 Gb/s");
     }
+  }
+
+  // Every host of a node has the same parts.
+  void check_trays(Node const& node) {
+    for (auto const& [key, count] :
+         {std::pair("gpus", node.gpus), std::pair("numa_nodes", node.numa_nodes),
+          std::pair("nics", node.nics), std::pair("storage_nics", node.storage_nics)}) {
+      if (count % std::max(node.trays, 1) == 0) continue;
+      add(fmt::format("cluster.node.{}", key), fmt::format("{} are not {} trays alike", count, node.trays),
+          "write a multiple of trays");
+    }
+  }
+
+  // The way to the shared file system.
+  void check_storage() {
+    ClusterSpec const& c = job_.cluster;
+    if (c.storage_fabric && (c.node.storage_nics < 1 || !(c.node.storage_nic.value > 0)))
+      add("cluster.storage_fabric", "a second network, and the nodes have no cards for it",
+          "write storage_nics: 2 and storage_nic: 400 Gb/s in the node");
+    if ((c.storage.read.value > 0) != (c.storage.write.value > 0))
+      add("cluster.storage", "a file system needs both read and write", "write both");
+    if (c.storage.read.value > 0 && !c.storage_fabric && (c.node.nics < 1 || !(c.node.nic.value > 0)))
+      add("cluster.storage", "nodes without network cards reach no file system",
+          "write storage_fabric, or nics in the node");
   }
 
   // Whether tp ranks can cut this model: heads evenly; kv heads evenly, or each copied equally often; the MLP

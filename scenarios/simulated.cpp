@@ -42,6 +42,9 @@ void add_new_options(Add const& add, Job const& job) {
   };
   refuse(job.score.environment && job.score.environment->keep_kv, "score.environment.keep_kv",
          "KV that is kept during a tool call");
+  refuse(job.cluster.storage_fabric.has_value(), "cluster.storage_fabric", "a second network");
+  refuse(job.cluster.storage.read.value > 0 || job.cluster.storage.write.value > 0, "cluster.storage",
+         "a shared file system");
 }
 
 }  // namespace

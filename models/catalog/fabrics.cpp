@@ -16,7 +16,7 @@ constexpr char const* kSuperPodA100 =
 constexpr char const* kUnchecked = "common knowledge, unchecked";
 
 Fabric make(char const* name, FabricKind kind, double gbit, double latency_us, bool rails, int nodes_per_leaf,
-            double oversubscription, std::vector<SourceNote> sources) {
+            double oversubscription, std::vector<SourceNote> sources, bool gpu_direct = true) {
   Fabric f;
   f.name = name;
   f.kind = kind;
@@ -25,6 +25,7 @@ Fabric make(char const* name, FabricKind kind, double gbit, double latency_us, b
   f.rail_optimized = rails;
   f.nodes_per_leaf = nodes_per_leaf;
   f.oversubscription = oversubscription;
+  f.gpu_direct = gpu_direct;
   f.sources = std::move(sources);
   return f;
 }
@@ -49,10 +50,15 @@ std::vector<Fabric> fabric_table() {
              "derived from public nccl-tests logs: the smallest all-reduce over two nodes takes 135.8 us "
              "against 24.96 "
              "us on InfiniBand; its tree crosses the network twice, so 55 us more per message"},
+            {"gpu_direct",
+             "Google Cloud GPUDirect page: payload goes from GPU memory to the network card past the host's "
+             "memory"},
             {"*", kUnchecked}}),
       make("ethernet-100g", tcp, 100, 30, false, 32, 1,
            {{"latency", "kernel TCP round trips of tens of microseconds; common knowledge, unchecked"},
-            {"*", kUnchecked}}),
+            {"gpu_direct", "TCP of the kernel sends from host memory; common knowledge, unchecked"},
+            {"*", kUnchecked}},
+           false),
   };
 }
 

@@ -11,6 +11,10 @@ constexpr double kDdr5_5600 = 8 * 44.8;  // GB/s of a socket with 8 channels
 constexpr double kDdr5_4800 = 8 * 38.4;
 constexpr double kDdr4_3200 = 8 * 25.6;
 constexpr double kDdr4_2400 = 4 * 19.2;
+constexpr double kDdr4_2933 = 6 * 23.464;
+
+constexpr double kDriveRead = 6.5;  // GB/s of an NVMe drive on four PCIe 4.0 lanes, assumed
+constexpr double kDriveWrite = 3.5;
 
 constexpr char const* kDgxH100 =
     "NVIDIA DGX H100/H200 user guide: 8 ConnectX-7 at 400 Gb/s, 2 sockets, 2 TB (32 x 64 GiB)";
@@ -25,8 +29,40 @@ constexpr char const* kOwnSwitchB200 =
     "vllm-project/vllm issue 42186, nvidia-smi topo of a B200 server: neighbouring GPUs share no PCIe switch";
 constexpr char const* kSharedSwitchA100 =
     "NVIDIA/nvbandwidth issue 53, nvidia-smi topo of 8 A100-SXM4: GPUs 0 and 1 under one PCIe switch";
+constexpr char const* kDgxStorage =
+    "NVIDIA/mlperf-common pull request 7, description of a DGX H100: for storage 2 ConnectX-7 at 400 Gb/s";
+constexpr char const* kDgxB200Storage =
+    "NVIDIA DGX BasePOD reference architecture: 2 BlueField-3 cards at up to 400 Gb/s for storage and "
+    "management";
+constexpr char const* kGb200Storage =
+    "NVIDIA GB200 NVL multi-node tuning guide: 2 BlueField-3 per compute tray, 400 Gb/s to the external "
+    "network";
+constexpr char const* kDgxDrives =
+    "NVIDIA DGX BasePOD reference architecture: eight 3.84 TB U.2 NVMe drives; 6.5 GB/s read and 3.5 GB/s "
+    "written by each, assumed";
+constexpr char const* kB200Drives = "as DGX H100: eight drives at 6.5 and 3.5 GB/s, assumed";
+constexpr char const* kGb200Drives =
+    "NVIDIA enterprise reference architecture of the NVL72: 4 E1.S NVMe drives per compute tray; 6.5 and "
+    "3.5 GB/s each assumed";
+constexpr char const* kGraceSlot = "PCIe 5.0 x16 of the Grace CPU; common knowledge, unchecked";
+constexpr char const* kNoPeerAccess =
+    "tinygrad/open-gpu-kernel-modules issue 28: the vendor's driver gives RTX 4090 cards no access to each "
+    "other's memory";
+constexpr char const* kSharedSwitch4090 =
+    "NVIDIA/nccl-tests issue 307, NCCL topology of 8 RTX 4090: four cards under one PCIe switch of each of 2 "
+    "CPUs";
 constexpr char const* kUnchecked = "usual build of this server; common knowledge, unchecked";
 constexpr char const* kOneSocket = "usual build of a workstation; common knowledge, unchecked";
+
+// What most rows leave at its default.
+struct Extras {
+  bool peer_access = true;
+  int trays = 1;
+  double nic_slot = 0;  // GB/s
+  int storage_nics = 0;
+  double storage_gbit = 0;
+  int drives = 0;
+};
 
 struct Row {
   char const* name;
@@ -40,6 +76,7 @@ struct Row {
   double host_gbs;  // per NUMA node
   char const* fabric;
   std::vector<SourceNote> sources;
+  Extras extras{};
 };
 
 Gpu const& gpu_named(std::vector<Gpu> const& gpus, std::string const& name) {
@@ -62,6 +99,13 @@ Node make(Row const& r, std::vector<Gpu> const& gpus) {
   n.host_memory = GiB(r.host_gib);
   n.host_memory_bandwidth = GB_per_s(r.host_gbs);
   n.fabric = r.fabric;
+  n.peer_access = r.extras.peer_access;
+  n.trays = r.extras.trays;
+  n.nic_slot = GB_per_s(r.extras.nic_slot);
+  n.storage_nics = r.extras.storage_nics;
+  n.storage_nic = Gb_per_s(r.extras.storage_gbit);
+  n.nvme_read = GB_per_s(kDriveRead * r.extras.drives);
+  n.nvme_write = GB_per_s(kDriveWrite * r.extras.drives);
   n.sources = r.sources;
   return n;
 }
@@ -84,7 +128,13 @@ std::vector<Node> node_table(std::vector<Gpu> const& gpus) {
        2048,
        kDdr5_4800,
        "ib-400g",
-       {{"gpus_per_pcie_switch", kOwnSwitchH100}, {"*", kDgxH100}}},
+       {{"gpus_per_pcie_switch", kOwnSwitchH100},
+        {"storage_nics", kDgxStorage},
+        {"storage_nic", kDgxStorage},
+        {"nvme_read", kDgxDrives},
+        {"nvme_write", kDgxDrives},
+        {"*", kDgxH100}},
+       {.storage_nics = 2, .storage_gbit = 400, .drives = 8}},
       {"hgx-h200",
        "h200-sxm",
        8,
@@ -96,7 +146,13 @@ std::vector<Node> node_table(std::vector<Gpu> const& gpus) {
        2048,
        kDdr5_4800,
        "ib-400g",
-       {{"gpus_per_pcie_switch", kOwnSwitchH200}, {"*", kDgxH100}}},
+       {{"gpus_per_pcie_switch", kOwnSwitchH200},
+        {"storage_nics", kDgxStorage},
+        {"storage_nic", kDgxStorage},
+        {"nvme_read", kDgxDrives},
+        {"nvme_write", kDgxDrives},
+        {"*", kDgxH100}},
+       {.storage_nics = 2, .storage_gbit = 400, .drives = 8}},
       {"hgx-a100",
        "a100-sxm-80gb",
        8,
@@ -160,7 +216,12 @@ std::vector<Node> node_table(std::vector<Gpu> const& gpus) {
        kDdr5_5600,
        "ib-400g",
        {{"gpus_per_pcie_switch", kOwnSwitchB200},
-        {"*", "NVIDIA DGX B200 data sheet: 8 ConnectX-7 ports at 400 Gb/s, 2 sockets, 2 TB (32 x 64 GiB)"}}},
+        {"storage_nics", kDgxB200Storage},
+        {"storage_nic", kDgxB200Storage},
+        {"nvme_read", kB200Drives},
+        {"nvme_write", kB200Drives},
+        {"*", "NVIDIA DGX B200 data sheet: 8 ConnectX-7 ports at 400 Gb/s, 2 sockets, 2 TB (32 x 64 GiB)"}},
+       {.storage_nics = 2, .storage_gbit = 400, .drives = 8}},
       {"gb200-tray",
        "gb200",
        4,
@@ -175,7 +236,13 @@ std::vector<Node> node_table(std::vector<Gpu> const& gpus) {
        {{"gpus",
          "one compute tray of an NVL72 rack: 2 Grace, 4 GPUs; NVLink between trays is left out, use "
          "gb200-nvl72 for that"},
-        {"*", "NVIDIA GB200 NVL72 data sheet: 480 GB of LPDDR5X at up to 512 GB/s per Grace"}}},
+        {"storage_nics", kGb200Storage},
+        {"storage_nic", kGb200Storage},
+        {"nvme_read", kGb200Drives},
+        {"nvme_write", kGb200Drives},
+        {"nic_slot", kGraceSlot},
+        {"*", "NVIDIA GB200 NVL72 data sheet: 480 GB of LPDDR5X at up to 512 GB/s per Grace"}},
+       {.nic_slot = 64, .storage_nics = 2, .storage_gbit = 400, .drives = 4}},
       {"gb200-nvl72",
        "gb200",
        72,
@@ -187,8 +254,15 @@ std::vector<Node> node_table(std::vector<Gpu> const& gpus) {
        16093,
        512,
        "ib-400g",
-       {{"gpus", "one NVLink domain of 72 GPUs in 18 trays, taken as one node"},
-        {"*", "NVIDIA GB200 NVL72 data sheet: 480 GB of LPDDR5X at up to 512 GB/s per Grace"}}},
+       {{"gpus", "one NVLink domain of 72 GPUs in 18 compute trays, taken as one node"},
+        {"trays", "NVIDIA DGX GB200 user guide: 18 compute trays of 2 Grace and 4 GPUs"},
+        {"storage_nics", kGb200Storage},
+        {"storage_nic", kGb200Storage},
+        {"nvme_read", kGb200Drives},
+        {"nvme_write", kGb200Drives},
+        {"nic_slot", kGraceSlot},
+        {"*", "NVIDIA GB200 NVL72 data sheet: 480 GB of LPDDR5X at up to 512 GB/s per Grace"}},
+       {.trays = 18, .nic_slot = 64, .storage_nics = 36, .storage_gbit = 400, .drives = 72}},
       {"gcp-a3-mega",
        "h100-sxm",
        8,
@@ -202,7 +276,14 @@ std::vector<Node> node_table(std::vector<Gpu> const& gpus) {
        "tcpxo",
        {{"nics", "public nccl-tests logs of A3 Mega: 8 x 200 Gb/s GPUDirect-TCPXO"},
         {"nic", "public nccl-tests logs of A3 Mega: 8 x 200 Gb/s GPUDirect-TCPXO"},
-        {"*", "Google Cloud a3-megagpu-8g machine type; common knowledge, unchecked"}}},
+        {"storage_nics",
+         "Google Cloud GPUDirect page: 1,800 Gb/s of an A3 Mega in all, eight times 200 of them for the "
+         "GPUs"},
+        {"storage_nic",
+         "Google Cloud GPUDirect page: 1,800 Gb/s of an A3 Mega in all, eight times 200 of them for the "
+         "GPUs"},
+        {"*", "Google Cloud a3-megagpu-8g machine type; common knowledge, unchecked"}},
+       {.storage_nics = 1, .storage_gbit = 200}},
       {"pcie-h100",
        "h100-pcie",
        8,
@@ -296,8 +377,24 @@ std::vector<Node> node_table(std::vector<Gpu> const& gpus) {
        128,
        83.2,
        "ethernet-100g",
-       {{"*", kOneSocket}}},
-      {"pcie-4090", "rtx-4090", 8, pcie, 4, 2, 1, 100, 512, kDdr4_3200, "ethernet-100g", {{"*", kUnchecked}}},
+       {{"peer_access", kNoPeerAccess}, {"*", kOneSocket}},
+       {.peer_access = false}},
+      {"pcie-4090",
+       "rtx-4090",
+       8,
+       pcie,
+       4,
+       2,
+       1,
+       100,
+       512,
+       kDdr4_3200,
+       "ethernet-100g",
+       {{"peer_access", kNoPeerAccess},
+        {"gpus_per_pcie_switch", kSharedSwitch4090},
+        {"numa_nodes", kSharedSwitch4090},
+        {"*", kUnchecked}},
+       {.peer_access = false}},
       {"workstation-a6000",
        "a6000",
        1,
@@ -322,6 +419,21 @@ std::vector<Node> node_table(std::vector<Gpu> const& gpus) {
        kDdr4_3200,
        "ethernet-100g",
        {{"*", kUnchecked}}},
+      {"gcp-a2-ultra",
+       "a100-sxm-80gb",
+       8,
+       nvswitch,
+       2,
+       2,
+       1,
+       100,
+       1266,
+       kDdr4_2933,
+       "ethernet-100g",
+       {{"nics", "Google Cloud A2 machine types: a2-ultragpu-8g, at most 100 Gb/s; one gVNIC, TCP alone"},
+        {"nic", "Google Cloud A2 machine types: a2-ultragpu-8g, at most 100 Gb/s; one gVNIC, TCP alone"},
+        {"host_memory", "Google Cloud A2 machine types: a2-ultragpu-8g, 1,360 GB"},
+        {"*", "Cascade Lake host with 6 channels of DDR4-2933 a socket; common knowledge, unchecked"}}},
   };
   std::vector<Node> nodes;
   nodes.reserve(rows.size());

@@ -1,6 +1,7 @@
 // rollcast catalog list [gpus|nodes|fabrics|models|profiles]
 // rollcast catalog show NAME
 // rollcast catalog presets [A] [B] (catalog_presets)
+// rollcast catalog topology NODE (catalog_topology)
 #include "models/catalog/catalog.hpp"
 
 #include <fmt/format.h>
@@ -14,6 +15,7 @@
 #include "calibrate/measured_profile.hpp"
 #include "calibrate/profiles.hpp"
 #include "reports/commands/catalog_presets.hpp"
+#include "reports/commands/catalog_topology.hpp"
 #include "reports/commands/commands.hpp"
 #include "reports/commands/scenario_input.hpp"
 #include "scenarios/text/catalog_fields.hpp"
@@ -106,6 +108,18 @@ std::string sheet_of(Node const& n) {
   s.line("numa_nodes", std::to_string(n.numa_nodes));
   s.line("nics", std::to_string(n.nics));
   s.line("nic", gbit_per_s(n.nic) + " each");
+  if (n.nic_slot.value > 0) s.line("nic_slot", gb_per_s(n.nic_slot) + " per direction");
+  if (n.interconnect != Interconnect::nvswitch || !n.peer_access)
+    s.line("peer_access", yes_no(n.peer_access));
+  if (n.trays > 1) s.line("trays", std::to_string(n.trays));
+  if (n.storage_nics > 0) {
+    s.line("storage_nics", std::to_string(n.storage_nics));
+    s.line("storage_nic", gbit_per_s(n.storage_nic) + " each");
+  }
+  if (n.nvme_read.value > 0) {
+    s.line("nvme_read", gb_per_s(n.nvme_read) + " in all");
+    s.line("nvme_write", gb_per_s(n.nvme_write) + " in all");
+  }
   s.line("host_memory", gib(n.host_memory));
   s.line("host_memory_bandwidth", gb_per_s(n.host_memory_bandwidth) + " per NUMA");
   s.line("fabric", n.fabric.empty() ? "none" : n.fabric);
@@ -120,6 +134,7 @@ std::string sheet_of(Fabric const& f) {
   s.line("rail_optimized", yes_no(f.rail_optimized));
   s.line("nodes_per_leaf", std::to_string(f.nodes_per_leaf));
   s.line("oversubscription", fmt::format("{:.6g}", f.oversubscription));
+  s.line("gpu_direct", yes_no(f.gpu_direct));
   return s.finish();
 }
 
@@ -361,6 +376,8 @@ void add_catalog_command(CLI::App& app, int& exit_code) {
   showing->add_option("name", options->name, "name of a GPU, node, fabric or model")->required();
   showing->callback([options, &exit_code] { exit_code = show(*options); });
   add_presets_command(*catalog, exit_code);
+  // The files live as long as the options.
+  add_topology_command(*catalog, {options, &options->files}, exit_code);
 }
 
 }  // namespace rollcast

@@ -226,6 +226,14 @@ void describe(Fields& f, Node& n, Catalog const& c) {
   f.integer("numa_nodes", n.numa_nodes, {1, 64, false}, "NUMA nodes of the host");
   f.integer("nics", n.nics, {0, 1024, false}, "network cards for training traffic");
   f.quantity("nic", n.nic, kNotNegative, "one card, per direction");
+  f.quantity("nic_slot", n.nic_slot, kNotNegative, "PCIe of one card, per direction; 0: as wide as a GPU's");
+  f.flag("peer_access", n.peer_access,
+         "GPUs and network cards reach a GPU over PCIe; false (GeForce): through host memory");
+  f.integer("trays", n.trays, {1, 1024, false}, "hosts that NVLink joins into this node, all equal");
+  f.integer("storage_nics", n.storage_nics, {0, 1024, false}, "network cards of the second network");
+  f.quantity("storage_nic", n.storage_nic, kNotNegative, "one of them, per direction");
+  f.quantity("nvme_read", n.nvme_read, kNotNegative, "local drives, all together; 0: none");
+  f.quantity("nvme_write", n.nvme_write, kNotNegative, "local drives, all together; 0: none");
   f.quantity("host_memory", n.host_memory, kPositive, "memory of the host");
   f.quantity("host_memory_bandwidth", n.host_memory_bandwidth, kPositive, "per NUMA node");
   f.text("fabric", n.fabric, "catalog name of the fabric that it usually comes with");
@@ -246,6 +254,8 @@ void describe(Fields& f, Fabric& x, Catalog const& c) {
   f.flag("rail_optimized", x.rail_optimized, "card i of every node is on leaf i");
   f.integer("nodes_per_leaf", x.nodes_per_leaf, {1, 1e6, false}, "nodes below one leaf switch");
   f.number("oversubscription", x.oversubscription, {1, 1000, false}, "leaf down-links over up-links");
+  if (!f.listing() && f.has("kind")) x.gpu_direct = x.kind != FabricKind::tcp;
+  f.flag("gpu_direct", x.gpu_direct, "cards reach GPU memory; default: false where kind is given as tcp");
   require_unless(filled, f, "nic", "nic: 400 Gb/s");
   require_unless(filled, f, "latency", "latency: 5 us");
 }

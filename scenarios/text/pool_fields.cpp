@@ -13,6 +13,14 @@ namespace {
 // GPUs of part of a node: a share of its NICs, at least one where it has any.
 Node part_of(Node node, int gpus) {
   if (node.nics > 0) node.nics = std::max(1, node.nics * gpus / node.gpus);
+  if (node.trays > 1) {  // whole hosts, or else as if from one
+    int const trays = node.trays * gpus % node.gpus == 0 ? node.trays * gpus / node.gpus : 1;
+    node.numa_nodes = node.numa_nodes / node.trays * trays;
+    node.storage_nics = node.storage_nics / node.trays * trays;
+    node.nvme_read *= static_cast<double>(trays) / node.trays;
+    node.nvme_write *= static_cast<double>(trays) / node.trays;
+    node.trays = trays;
+  }
   node.gpus = gpus;
   node.gpus_per_pcie_switch = std::min(node.gpus_per_pcie_switch, gpus);
   if (node.numa_nodes > gpus) node.numa_nodes = gpus;

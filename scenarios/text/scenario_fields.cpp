@@ -91,6 +91,18 @@ bool read_model(Fields& f, std::string_view key, Architecture& a, ScenarioPlace 
   return good;
 }
 
+void read_storage(Fields& g, ClusterSpec& c, ScenarioPlace const& place) {
+  Fabric second;
+  if (reference(g, "storage_fabric", second, place.catalog,
+                "a second network, with network cards of its own (storage_nics of the node)"))
+    c.storage_fabric = std::move(second);
+  g.group("storage", "a file system that all nodes share, behind the second network where there is one",
+          [&](Fields& s) {
+            s.quantity("read", c.storage.read, kNotNegative, "by all nodes together; 0: there is none");
+            s.quantity("write", c.storage.write, kNotNegative, "by all nodes together; 0: there is none");
+          });
+}
+
 bool read_cluster(Fields& f, ClusterSpec& c, ScenarioPlace const& place) {
   bool good = false;
   f.group("cluster", "the machines", [&](Fields& g) {
@@ -100,6 +112,7 @@ bool read_cluster(Fields& f, ClusterSpec& c, ScenarioPlace const& place) {
     if (g.listing()) {
       reference(g, "fabric", c.fabric, place.catalog,
                 "the network between the nodes; default: the node's usual one");
+      read_storage(g, c, place);
       return;
     }
     Fabric const* usual = find_fabric(place.catalog, c.node.fabric);
@@ -109,6 +122,7 @@ bool read_cluster(Fields& f, ClusterSpec& c, ScenarioPlace const& place) {
     if (node && usual == nullptr && !g.has("fabric") && c.nodes > 1) {
       g.problem_here(g.mark_of("node"), "no fabric between the nodes", "write for example fabric: ib-400g");
     }
+    read_storage(g, c, place);
     good = node && g.reading().problems.size() == before;
     if (good && std::int64_t{c.nodes} * c.node.gpus > kMostGpus) {
       g.problem(g.mark_of("nodes"), "nodes",

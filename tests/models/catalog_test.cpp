@@ -218,6 +218,25 @@ TEST(Catalog, ValuesAreInTheRangeOfTheirUnits) {
   }
 }
 
+// A rack of 18 compute trays has 18 times what one tray has.
+TEST(Catalog, ARackIsItsTrays) {
+  Node const& rack = *find_node(builtin_catalog(), "gb200-nvl72");
+  Node const& tray = *find_node(builtin_catalog(), "gb200-tray");
+  EXPECT_EQ(rack.trays, 18);
+  EXPECT_EQ(rack.gpus, 18 * tray.gpus);
+  EXPECT_EQ(rack.numa_nodes, 18 * tray.numa_nodes);
+  EXPECT_EQ(rack.nics, 18 * tray.nics);
+  EXPECT_EQ(rack.storage_nics, 18 * tray.storage_nics);
+  EXPECT_DOUBLE_EQ(rack.nvme_write.value, 18 * tray.nvme_write.value);
+  EXPECT_NEAR(rack.host_memory.value, 18 * tray.host_memory.value, 1e-3 * rack.host_memory.value);
+}
+
+TEST(Catalog, SaysWhoReachesGpuMemory) {
+  for (Fabric const& f : builtin_catalog().fabrics)
+    EXPECT_EQ(f.gpu_direct, f.kind != FabricKind::tcp || f.name == "tcpxo") << f.name;
+  for (Node const& n : builtin_catalog().nodes) EXPECT_EQ(n.peer_access, n.gpu.name != "rtx-4090") << n.name;
+}
+
 // Every row of the measured-data folder's gpu_specs.csv stands in the catalog with the same figures.
 TEST(CatalogGpus, AgreeWithTheSpecificationTable) {
   std::filesystem::path const path =

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "models/catalog/catalog.hpp"
 #include "reports/commands/commands.hpp"
 #include "scenarios/preset.hpp"
 #include "tests/reports/run_command.hpp"
@@ -112,6 +113,34 @@ TEST(CatalogCommand, PresetsNameWhatThereIs) {
   CommandRun const algorithm = run({"catalog", "presets", "verl", "slime", "--algorithm", "dpo"});
   EXPECT_EQ(algorithm.exit_code, 2);
   EXPECT_THAT(algorithm.err, HasSubstr("verl has no preset for 'dpo'; it has grpo, ppo, sft"));
+}
+
+TEST(CatalogCommand, DrawsANode) {
+  CommandRun const r =
+      run({"catalog", "topology", "gb200-nvl72", "--nodes", "2", "--storage-fabric", "roce-400g"});
+  EXPECT_EQ(r.exit_code, 0);
+  EXPECT_THAT(r.out, testing::StartsWith("gb200-nvl72: 144 GPUs gb200, 2 nodes;"));
+  EXPECT_THAT(r.out, HasSubstr("node of 18 hosts, all alike"));
+  EXPECT_THAT(r.out, HasSubstr("second network roce-400g"));
+  EXPECT_THAT(run({"catalog", "topology", "pcie-4090"}).out, HasSubstr("through host memory"));
+  EXPECT_THAT(run({"catalog", "topology", "hgx-a100", "--fabric", "ethernet-100g"}).out,
+              HasSubstr("network ethernet-100g: tcp"));
+  EXPECT_THAT(run({"catalog", "topology", "hgx-a100", "--dot", "-"}).out,
+              testing::StartsWith("digraph cluster {"));
+}
+
+TEST(CatalogCommand, DrawsEveryNode) {
+  for (Node const& n : builtin_catalog().nodes)
+    EXPECT_EQ(run({"catalog", "topology", n.name, "--nodes", "2"}).exit_code, 0) << n.name;
+}
+
+TEST(CatalogCommand, DrawsNothingUnknown) {
+  CommandRun const node = run({"catalog", "topology", "hgx-h10"});
+  EXPECT_EQ(node.exit_code, 2);
+  EXPECT_THAT(node.err, HasSubstr("the catalog has no node 'hgx-h10'; did you mean hgx-h100?"));
+  EXPECT_EQ(run({"catalog", "topology", "hgx-h100", "--fabric", "ib-401g"}).exit_code, 2);
+  EXPECT_THAT(run({"catalog", "topology", "pcie-4090", "--storage-fabric", "ib-400g"}).err,
+              HasSubstr("pcie-4090 has no network cards for a second network"));
 }
 
 TEST(CatalogCommand, TakesAnOverrideFile) {

@@ -64,6 +64,35 @@ fabrics: {slow: {base: ib-400g, oversubscription: 2}}
 }
 
 // The node stands before its GPU.
+// TCP sends from host memory unless it is said to do otherwise; a base keeps its own.
+TEST(CatalogFile, TheKindOfAFabricSaysWhatItReaches) {
+  Catalog const c = applied(
+      "fabrics:\n"
+      "  a: {kind: tcp, nic: 100 Gb/s, latency: 30 us}\n"
+      "  b: {kind: tcp, nic: 100 Gb/s, latency: 30 us, gpu_direct: true}\n"
+      "  c: {kind: roce, nic: 100 Gb/s, latency: 3 us}\n"
+      "  d: {base: tcpxo, nic: 100 Gb/s}\n"
+      "  e: {base: ib-400g, kind: tcp}\n");
+  for (auto const& [name, direct] : {std::pair("a", false), std::pair("b", true), std::pair("c", true),
+                                     std::pair("d", true), std::pair("e", false)})
+    EXPECT_EQ(find_fabric(c, name)->gpu_direct, direct) << name;
+}
+
+TEST(CatalogFile, ReadsWhatANodeIsWiredLike) {
+  Catalog const c = applied(
+      "nodes:\n"
+      "  mine: {base: pcie-4090, peer_access: true, nic_slot: 64 GB/s, storage_nics: 2, storage_nic: 25 "
+      "Gb/s,\n"
+      "         nvme_read: 12 GB/s, nvme_write: 8 GB/s}\n");
+  Node const* n = find_node(c, "mine");
+  EXPECT_TRUE(n->peer_access);
+  EXPECT_FALSE(find_node(c, "pcie-4090")->peer_access);
+  EXPECT_DOUBLE_EQ(n->nic_slot.value, 64e9);
+  EXPECT_EQ(n->storage_nics, 2);
+  EXPECT_DOUBLE_EQ(n->storage_nic.value, 25e9 / 8);
+  EXPECT_DOUBLE_EQ(n->nvme_write.value, 8e9);
+}
+
 TEST(CatalogFile, ReadsGpusBeforeNodes) {
   Catalog const c = applied(R"(
 nodes: {box: {gpu: card, gpus: 2, host_memory: 256 GiB, host_memory_bandwidth: 200 GB/s}}

@@ -17,6 +17,27 @@ struct Case {
   std::string remedy;  // part of it
 };
 
+TEST(Check, TraysAreAlikeAndStorageIsReached) {
+  for (Case const& c : std::vector<Case>{
+           {{"cluster.node={base: hgx-h100, trays: 4}"},
+            "cluster.node.numa_nodes",
+            "2 are not 4 trays",
+            "multiple"},
+           {{"cluster.node={base: hgx-h100, trays: 3}"},
+            "cluster.node.gpus",
+            "8 are not 3 trays",
+            "multiple"},
+           {{"cluster.node={base: hgx-h100, storage_nics: 0}", "cluster.storage_fabric=roce-400g"},
+            "cluster.storage_fabric",
+            "no cards for it",
+            "storage_nics: 2"},
+           {{"cluster.storage={read: 90 GB/s}"}, "cluster.storage", "both read and write", "write both"}}) {
+    Problem const p = problem_of(read_example(c.sets), c.key);
+    EXPECT_NE(p.what.find(c.what), std::string::npos) << p.what;
+    EXPECT_NE(p.remedy.find(c.remedy), std::string::npos) << p.remedy;
+  }
+}
+
 TEST(Check, NamesTheNearestValidValues) {
   for (Case const& c : std::vector<Case>{
            {{"train.parallel.tp=3"}, "train.parallel.tp", "3 ranks do not divide the 32 heads", "tp: 2 or 4"},

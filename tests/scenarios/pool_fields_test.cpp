@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "models/catalog/catalog.hpp"
 #include "models/pools.hpp"
 #include "tests/scenarios/example.hpp"
 
@@ -134,6 +135,19 @@ TEST(PoolFields, APresetsOffloadYieldsToEnginesApart) {
   ASSERT_TRUE(apart.scenario) << format(apart.problems);
   EXPECT_FALSE(apart.scenario->job.framework.optimizer_offload);
   EXPECT_EQ(origin_of(*apart.scenario, "framework.optimizer_offload").value, "false");
+}
+
+// 8 of the 72 GPUs are 2 of the 18 trays: 4 NUMA nodes, 8 NICs, 4 storage NICs, a ninth of the drives.
+TEST(PoolFields, PartOfARackIsWholeTrays) {
+  auto const r = read("{train: {gpus: 64}, rollout: {gpus: 8}}", kApart,
+                      {"cluster.nodes=1", "cluster.node=gb200-nvl72", "train.trainer=fsdp2"});
+  ASSERT_TRUE(r.scenario) << format(r.problems);
+  Node const& n = r.scenario->job.pools[1].cluster.node;
+  EXPECT_EQ(n.trays, 2);
+  EXPECT_EQ(n.numa_nodes, 4);
+  EXPECT_EQ(n.nics, 8);
+  EXPECT_EQ(n.storage_nics, 4);
+  EXPECT_DOUBLE_EQ(n.nvme_read.value, find_node(builtin_catalog(), "gb200-nvl72")->nvme_read.value / 9);
 }
 
 }  // namespace

@@ -25,6 +25,15 @@ TEST(Simulated, ParametersInHostMemoryAreNot) {
   EXPECT_TRUE(refusals({"train.offload.parameters=false"}).empty());
 }
 
+TEST(Simulated, StorageIsNot) {
+  auto const problems =
+      refusals({"cluster.storage_fabric=roce-400g", "cluster.storage={read: 100 GB/s, write: 50 GB/s}"});
+  ASSERT_EQ(problems.size(), 2U);
+  EXPECT_EQ(problems[0].key, "cluster.storage_fabric");
+  EXPECT_EQ(problems[1].key, "cluster.storage");
+  EXPECT_EQ(problems[1].what, "a shared file system is not simulated yet");
+}
+
 TEST(Simulated, GradientsAndOptimizerInHostMemoryAre) {
   EXPECT_TRUE(refusals({"train.offload.gradients=true", "train.offload.optimizer=true"}).empty());
 }

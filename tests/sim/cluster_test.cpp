@@ -63,7 +63,7 @@ TEST(Cluster, CapacitiesAreWhatTheProfileAchieves) {
   auto const up = [&](Cable cable) { return c.capacity[std::size_t(cable.up)].value; };
   EXPECT_DOUBLE_EQ(up(c.gpu_nvlink[3]), 200e9);
   EXPECT_DOUBLE_EQ(up(c.gpu_pcie[3]), 40e9);
-  EXPECT_DOUBLE_EQ(up(c.nic_network[3]), 18e9);
+  EXPECT_DOUBLE_EQ(up(c.network.nic[3]), 18e9);
   EXPECT_DOUBLE_EQ(c.capacity[std::size_t(c.numa_memory[1])].value, 200e9);
 }
 
@@ -72,11 +72,11 @@ TEST(Cluster, OversubscriptionNarrowsTheUplinks) {
   ClusterSpec spec = cluster_spec(8);
   spec.fabric.nodes_per_leaf = 4;
   Cluster const flat = build_cluster(spec, profile_of_ones());
-  EXPECT_FALSE(flat.is_constraint[std::size_t(flat.leaf_uplink[0].up)]);
+  EXPECT_FALSE(flat.is_constraint[std::size_t(flat.network.leaf_uplink[0].up)]);
   spec.fabric.oversubscription = 2;
   Cluster const narrow = build_cluster(spec, profile_of_ones());
-  EXPECT_TRUE(narrow.is_constraint[std::size_t(narrow.leaf_uplink[0].up)]);
-  EXPECT_DOUBLE_EQ(narrow.capacity[std::size_t(narrow.leaf_uplink[0].up)].value, 80e9);
+  EXPECT_TRUE(narrow.is_constraint[std::size_t(narrow.network.leaf_uplink[0].up)]);
+  EXPECT_DOUBLE_EQ(narrow.capacity[std::size_t(narrow.network.leaf_uplink[0].up)].value, 80e9);
 }
 
 TEST(Cluster, KnowsTheNeighboursOfAGpu) {
@@ -90,10 +90,89 @@ TEST(Cluster, KnowsTheNeighboursOfAGpu) {
   EXPECT_EQ(c.numa_of(13), 3);
 }
 
-TEST(Cluster, OneNodeHasNoFabric) {
+// For traffic to other pools: 8 rails, a leaf each.
+TEST(Cluster, OneNodeHangsOnItsFabricToo) {
   auto const n = vertex_counts(build_cluster(cluster_spec(1), profile_of_ones()));
-  EXPECT_EQ(n.count(VertexKind::leaf), 0u);
-  EXPECT_EQ(n.count(VertexKind::spine), 0u);
+  EXPECT_EQ(n.at(VertexKind::leaf), 8);
+  EXPECT_EQ(n.at(VertexKind::spine), 1);
+  ClusterSpec without = cluster_spec(1);
+  without.node.nics = 0;
+  EXPECT_EQ(vertex_counts(build_cluster(without, profile_of_ones())).count(VertexKind::leaf), 0u);
+}
+
+// 16 NICs for 8 GPUs: GPU 11 is number 3 of node 1, whose NICs are 16 + 6 and 16 + 7. 12 for 8: GPUs have one
+// and two in turn (0, 1-2, 3, 4-5, ...).
+TEST(Cluster, KnowsSeveralNicsOfAGpu) {
+  ClusterSpec spec = cluster_spec(2);
+  spec.node.nics = 16;
+  Cluster const c = build_cluster(spec, profile_of_ones());
+  EXPECT_EQ(c.nic_of(11), 22);
+  EXPECT_EQ(c.nics_of(11), 2);
+  spec.node.nics = 12;
+  Cluster const uneven = build_cluster(spec, profile_of_ones());
+  EXPECT_EQ(uneven.nics_of(2), 1);
+  EXPECT_EQ(uneven.nics_of(3), 2);
+  EXPECT_EQ(uneven.nic_of(3), 4);
+  spec.node.nics = 2;
+  EXPECT_EQ(build_cluster(spec, profile_of_ones()).nics_of(3), 1);
+}
+
+// One NIC of a node with 4 switches and 2 NUMA nodes hangs on switch 0; the upstream port of a switch is one
+// PCIe port for both its GPUs.
+TEST(Cluster, PutsCardsOnSwitches) {
+  ClusterSpec spec = cluster_spec(2);
+  spec.node.nics = 1;
+  Cluster const c = build_cluster(spec, profile_of_ones());
+  EXPECT_EQ(c.switch_of_nic(1), 4);
+  EXPECT_EQ(c.numa_of_switch(6), 3);
+  EXPECT_DOUBLE_EQ(c.capacity[std::size_t(c.switch_upstream[6].up)].value, 50e9);
+  spec.node.nic_slot = GB_per_s(60);
+  Cluster const wide = build_cluster(spec, profile_of_ones());
+  EXPECT_DOUBLE_EQ(wide.capacity[std::size_t(wide.nic_pcie[0].up)].value, 60e9);
+  EXPECT_DOUBLE_EQ(wide.capacity[std::size_t(wide.gpu_pcie[0].up)].value, 50e9);
+}
+
+// 8 GPUs in 4 trays of 2 NUMA nodes: sockets are joined 0-1, 2-3, 4-5, 6-7, and each tray has a quarter of
+// the drives on its first NUMA node.
+TEST(Cluster, TraysAreHostsOfTheirOwn) {
+  ClusterSpec spec = cluster_spec(2);
+  spec.node.gpus_per_pcie_switch = 1;
+  spec.node.trays = 4;
+  spec.node.numa_nodes = 8;
+  spec.node.nvme_read = GB_per_s(40);
+  spec.node.nvme_write = GB_per_s(20);
+  Cluster const c = build_cluster(spec, profile_of_ones());
+  ASSERT_EQ(c.socket.size(), 16u);
+  for (std::size_t n = 0; n < 16; ++n) EXPECT_EQ(c.socket[n].up >= 0, n % 2 == 0) << n;
+  ASSERT_EQ(c.drives.size(), 8u);
+  EXPECT_DOUBLE_EQ(c.capacity[std::size_t(c.drives[5].up)].value, 5e9);
+  EXPECT_DOUBLE_EQ(c.capacity[std::size_t(c.drives[5].down)].value, 10e9);
+  EXPECT_EQ(c.host_of(13), 6);
+  EXPECT_EQ(c.numa_of_drives(6), 12);
+  EXPECT_EQ(c.numa_of(13), 13);
+}
+
+// Two storage NICs of 20 GB/s, one per NUMA node, on a second network of 25 GB/s with 3 nodes to a leaf: 8
+// nodes hang on 3 leaves (a fat tree), the file system behind their spine.
+TEST(Cluster, ASecondNetworkLeadsToTheFileSystem) {
+  ClusterSpec spec = with_storage(cluster_spec(8));
+  spec.storage_fabric->nodes_per_leaf = 3;
+  spec.storage_fabric->rail_optimized = false;
+  Cluster const c = build_cluster(spec, profile_of_ones());
+  auto const n = vertex_counts(c);
+  EXPECT_EQ(n.at(VertexKind::storage_nic), 16);
+  EXPECT_EQ(n.at(VertexKind::storage_leaf), 3);
+  EXPECT_EQ(n.at(VertexKind::storage_spine), 1);
+  EXPECT_EQ(n.at(VertexKind::file_system), 1);
+  EXPECT_DOUBLE_EQ(c.capacity[std::size_t(c.storage_network.nic[3].up)].value, 20e9);
+  EXPECT_DOUBLE_EQ(c.capacity[std::size_t(c.file_system.up)].value, 60e9);
+  EXPECT_DOUBLE_EQ(c.capacity[std::size_t(c.file_system.down)].value, 90e9);
+  EXPECT_EQ(c.storage_nic_of(13), 3);
+  EXPECT_EQ(c.numa_of_storage_nic(3), 3);
+  spec.storage_fabric.reset();
+  Cluster const one = build_cluster(spec, profile_of_ones());
+  EXPECT_EQ(vertex_counts(one).count(VertexKind::storage_leaf), 0u);
+  EXPECT_GE(one.file_system.up, 0) << "behind the first network";
 }
 
 }  // namespace

@@ -10,13 +10,6 @@
 namespace rollcast {
 namespace {
 
-double share_on(Crossings const& crossings, LinkId link) {
-  for (Crossing const& c : crossings) {
-    if (c.link == link) return c.share;
-  }
-  return 0;
-}
-
 std::vector<int> first_gpus(int n) {
   std::vector<int> out(static_cast<std::size_t>(n));
   std::iota(out.begin(), out.end(), 0);
@@ -44,8 +37,9 @@ bool is_a_path(Cluster const& c, Crossings const& crossings, int from, int to) {
 
 TEST(Crossings, ATransferIsAPathOfTheGraph) {
   for (auto const kind : {Interconnect::nvswitch, Interconnect::nvlink_pairs, Interconnect::pcie}) {
-    for (bool const rails : {true, false}) {
+    for (auto const& [rails, nics] : {std::pair(true, 8), {false, 8}, {true, 2}, {false, 1}}) {
       ClusterSpec spec = cluster_spec(4, 8, kind);
+      spec.node.nics = nics;
       spec.fabric.nodes_per_leaf = 2;
       spec.fabric.oversubscription = 2;  // so that every link of the way is a constraint
       spec.fabric.rail_optimized = rails;
@@ -76,7 +70,7 @@ TEST(Crossings, ARingAcrossNodesUsesEveryNic) {
   Crossings const ring = ring_crossings(c, first_gpus(16));
   EXPECT_EQ(ring.size(), 32u + 3 * 32u);
   for (Cable const& cable : c.gpu_nvlink) EXPECT_DOUBLE_EQ(share_on(ring, cable.down), 1);
-  for (auto const* cables : {&c.nic_network, &c.nic_pcie, &c.gpu_pcie}) {
+  for (auto const* cables : {&c.network.nic, &c.nic_pcie, &c.gpu_pcie}) {
     for (Cable const& cable : *cables) {
       EXPECT_DOUBLE_EQ(share_on(ring, cable.up), 0.125);
       EXPECT_DOUBLE_EQ(share_on(ring, cable.down), 0.125);
@@ -89,9 +83,9 @@ TEST(Crossings, ARingOfOneRankPerNodeUsesItsNicOnly) {
   Cluster const c = build_cluster(cluster_spec(2), profile_of_ones());
   Crossings const ring = ring_crossings(c, {3, 11});
   EXPECT_EQ(ring.size(), 12u);
-  EXPECT_DOUBLE_EQ(share_on(ring, c.nic_network[3].up), 1);
-  EXPECT_DOUBLE_EQ(share_on(ring, c.nic_network[11].down), 1);
-  EXPECT_DOUBLE_EQ(share_on(ring, c.nic_network[0].up), 0);
+  EXPECT_DOUBLE_EQ(share_on(ring, c.network.nic[3].up), 1);
+  EXPECT_DOUBLE_EQ(share_on(ring, c.network.nic[11].down), 1);
+  EXPECT_DOUBLE_EQ(share_on(ring, c.network.nic[0].up), 0);
 }
 
 // Four nodes, two to a leaf, ring 0-1-2-3-0 on rail 0: leaf 0 is left at 1-2 and leaf 1 at 3-0.
@@ -102,8 +96,8 @@ TEST(Crossings, ARingLeavesEachLeafOnce) {
   Cluster const c = build_cluster(spec, profile_of_ones());
   Crossings const ring = ring_crossings(c, {16, 0, 24, 8});
   for (std::size_t const leaf : {0u, 8u}) {
-    EXPECT_DOUBLE_EQ(share_on(ring, c.leaf_uplink[leaf].up), 1);
-    EXPECT_DOUBLE_EQ(share_on(ring, c.leaf_uplink[leaf].down), 1);
+    EXPECT_DOUBLE_EQ(share_on(ring, c.network.leaf_uplink[leaf].up), 1);
+    EXPECT_DOUBLE_EQ(share_on(ring, c.network.leaf_uplink[leaf].down), 1);
   }
 }
 
@@ -135,7 +129,29 @@ TEST(Crossings, AllToAllSplitsBetweenNvlinkAndNic) {
   Crossings const x = all_to_all_crossings(c, first_gpus(16));
   EXPECT_NEAR(share_on(x, c.gpu_nvlink[5].up), 7.0 / 15, 1e-12);
   EXPECT_NEAR(share_on(x, c.gpu_nvlink[5].down), 7.0 / 15, 1e-12);
-  EXPECT_NEAR(share_on(x, c.nic_network[5].up), 8.0 / 15, 1e-12);
+  EXPECT_NEAR(share_on(x, c.network.nic[5].up), 8.0 / 15, 1e-12);
+}
+
+// Rail-optimized and 2:1. A leaf for each node and rail holds one member, who sends to the 8 of the other
+// node: 8/15. A leaf for a rail of both nodes holds two; each sends to the 7 of the other node on other
+// rails: 14/15. A fat tree with a leaf for each node: 8 members send to 8.
+TEST(Crossings, AllToAllLoadsTheUplinks) {
+  ClusterSpec spec = cluster_spec(2);
+  spec.fabric.oversubscription = 2;
+  spec.fabric.nodes_per_leaf = 1;
+  auto const share = [](ClusterSpec const& s) {
+    Cluster const c = build_cluster(s, profile_of_ones());
+    Crossings const x = all_to_all_crossings(c, first_gpus(16));
+    EXPECT_DOUBLE_EQ(share_on(x, c.network.leaf_uplink[0].up), share_on(x, c.network.leaf_uplink[0].down));
+    return share_on(x, c.network.leaf_uplink[0].up);
+  };
+  EXPECT_NEAR(share(spec), 8.0 / 15, 1e-12);
+  spec.fabric.nodes_per_leaf = 2;
+  EXPECT_NEAR(share(spec), 14.0 / 15, 1e-12);
+  spec.fabric.rail_optimized = false;
+  EXPECT_EQ(share(spec), 0) << "one leaf for all";
+  spec.fabric.nodes_per_leaf = 1;
+  EXPECT_NEAR(share(spec), 64.0 / 15, 1e-12);
 }
 
 TEST(Crossings, AHostCopyGoesThroughSwitchAndMemory) {
@@ -166,10 +182,12 @@ TEST(Crossings, BytesSentAreBytesReceived) {
   for (int trial = 0; trial < 200; ++trial) {
     auto const kind = trial % 2 == 0 ? Interconnect::nvswitch : Interconnect::pcie;
     ClusterSpec spec = cluster_spec(1 + random(12), 8, kind);
-    spec.node.nics = 1 << random(4);
+    spec.node.nics = 1 << random(5);
     spec.fabric.nodes_per_leaf = 1 + random(4);
     spec.fabric.oversubscription = 2;
     spec.fabric.rail_optimized = random(2) == 0;
+    spec.fabric.gpu_direct = random(2) == 0;
+    spec.node.peer_access = random(2) == 0;
     Cluster const c = build_cluster(spec, profile_of_ones());
     std::vector<int> gpus;
     for (int g = 0; g < spec.gpus(); ++g) {
@@ -177,7 +195,8 @@ TEST(Crossings, BytesSentAreBytesReceived) {
     }
     for (auto const collective : {CollectiveKind::all_reduce, CollectiveKind::all_to_all}) {
       Crossings const crossings = collective_crossings(c, collective, gpus);
-      for (auto const* cables : {&c.gpu_pcie, &c.gpu_nvlink, &c.nic_network, &c.leaf_uplink}) {
+      for (auto const* cables : {&c.gpu_pcie, &c.gpu_nvlink, &c.nic_pcie, &c.switch_upstream, &c.network.nic,
+                                 &c.network.leaf_uplink}) {
         double up = 0, down = 0;
         for (Cable const& cable : *cables) {
           up += share_on(crossings, cable.up);

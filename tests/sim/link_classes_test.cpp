@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/collectives.hpp"
+#include "sim/storage_crossings.hpp"
 #include "tests/sim/child_process.hpp"
 #include "tests/sim/cluster_fixtures.hpp"
 
@@ -77,7 +78,7 @@ TEST(LinkClasses, CopiesOnOneLinkShareIt) {
 // One slow NIC: the copies are no longer equal.
 TEST(LinkClasses, ASlowLinkSplitsTheCopies) {
   Cluster c = build_cluster(cluster_spec(4), profile_of_ones());
-  c.capacity[std::size_t(c.nic_network[3].up)] = GB_per_s(10);
+  c.capacity[std::size_t(c.network.nic[3].up)] = GB_per_s(10);
   LinkPlan const p = plan_links(c.capacity, {tensor_parallel_copies(c)});
   EXPECT_EQ(p.flows[0].size(), 8u);
   EXPECT_EQ(std::count_if(p.flows[0].begin(), p.flows[0].end(),
@@ -107,25 +108,68 @@ class Random {
   std::uint64_t x_;
 };
 
-// Random overlapping communicators on up to 64 nodes, some of them with copies, some links slow, several
-// operations each with random arrivals. Returns every start and end.
-std::vector<double> ends_of_random_collectives(std::uint64_t seed, Merging merging) {
-  Random random(seed);
+// NVSwitch nodes and RDMA.
+ClusterSpec random_cluster(Random& random) {
   ClusterSpec spec = cluster_spec(2 + random.below(63));
   spec.node.nics = 1 << random.below(4);
   spec.fabric.nodes_per_leaf = 1 + random.below(16);
   spec.fabric.oversubscription = 1 + random.below(3);
   spec.fabric.rail_optimized = random.below(2) == 0;
+  return spec;
+}
+
+// Nodes of all kinds, with storage.
+ClusterSpec random_topology(Random& random) {
+  ClusterSpec spec = with_storage(cluster_spec(2 + random.below(15)));
+  std::vector<Interconnect> const kinds{Interconnect::nvswitch, Interconnect::nvlink_pairs,
+                                        Interconnect::pcie};
+  spec.node.interconnect = kinds[std::size_t(random.below(3))];
+  spec.node.peer_access = random.below(2) == 0;
+  spec.node.gpus_per_pcie_switch = 1 << random.below(3);
+  spec.node.numa_nodes = 1 << random.below(2);
+  spec.node.nics = 1 << random.below(5);
+  spec.fabric.gpu_direct = random.below(2) == 0;
+  spec.fabric.nodes_per_leaf = 1 + random.below(8);
+  spec.fabric.oversubscription = 1 + random.below(3);
+  spec.fabric.rail_optimized = random.below(2) == 0;
+  if (random.below(2) == 0) spec.storage_fabric.reset();
+  return spec;
+}
+
+// Saving, loading, and traffic to another pool: one traffic of every GPU or node.
+Traffic random_outer_traffic(Random& random, Cluster const& c) {
+  Traffic out{"outer", {}};
+  auto const heading = random.below(2) == 0 ? Heading::out : Heading::in;
+  auto const place = random.below(2) == 0 ? StoragePlace::local : StoragePlace::shared;
+  int const kind = random.below(3);
+  for (int i = 0; i < (kind == 0 ? c.spec.nodes : c.spec.gpus()); ++i) {
+    out.copies.push_back(kind == 0   ? node_storage_crossings(c, i, place, heading)
+                         : kind == 1 ? gpu_storage_crossings(c, i, place, heading)
+                                     : outside_crossings(c, i, heading));
+  }
+  return out;
+}
+
+// Random overlapping communicators on up to 64 nodes, some of them with copies, some links slow, several
+// operations each with random arrivals; `outer`: storage and other pools beside them. Returns every start and
+// end.
+std::vector<double> ends_of_random_collectives(std::uint64_t seed, Merging merging, bool outer = false) {
+  Random random(seed);
+  ClusterSpec const spec = outer ? random_topology(random) : random_cluster(random);
   Cluster cluster = build_cluster(spec, profile_of_ones());
   for (int slow = random.below(3); slow > 0; --slow) {
-    auto const nic = std::size_t(random.below(static_cast<int>(cluster.nic_network.size())));
-    cluster.capacity[std::size_t(cluster.nic_network[nic].up)] = GB_per_s(15);
+    auto const nic = std::size_t(random.below(static_cast<int>(cluster.network.nic.size())));
+    cluster.capacity[std::size_t(cluster.network.nic[nic].up)] = GB_per_s(15);
   }
 
   std::vector<Traffic> traffics;
   for (int t = 2 + random.below(5); t > 0; --t) {
     if (random.below(3) == 0) {
       traffics.push_back(tensor_parallel_copies(cluster));
+      continue;
+    }
+    if (outer && random.below(2) == 0) {
+      traffics.push_back(random_outer_traffic(random, cluster));
       continue;
     }
     std::vector<int> gpus;
@@ -172,6 +216,19 @@ TEST(LinkClasses, GiveTheSameTimesAsOneConstraintPerLink) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     auto const merged = in_child([seed] { return ends_of_random_collectives(seed, Merging::classes); });
     auto const single = in_child([seed] { return ends_of_random_collectives(seed, Merging::none); });
+    ASSERT_EQ(merged.size(), single.size());
+    ASSERT_GE(merged.size(), 16u);
+    for (std::size_t i = 0; i < merged.size(); ++i)
+      EXPECT_NEAR(merged[i], single[i], 1e-9 * std::max(1.0, single[i])) << "seed " << seed << ", " << i;
+  }
+}
+
+TEST(LinkClasses, AreExactOnEveryTopology) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    auto const ends = [seed](Merging m) {
+      return in_child([=] { return ends_of_random_collectives(seed, m, true); });
+    };
+    auto const merged = ends(Merging::classes), single = ends(Merging::none);
     ASSERT_EQ(merged.size(), single.size());
     ASSERT_GE(merged.size(), 16u);
     for (std::size_t i = 0; i < merged.size(); ++i)
