@@ -12,6 +12,7 @@
 #include "models/hardware.hpp"
 #include "models/lengths.hpp"
 #include "models/units.hpp"
+#include "models/weight_sync_options.hpp"
 
 namespace rollcast {
 
@@ -411,6 +412,7 @@ struct Job {
   TrainerOptions train;
   EngineOptions rollout;
   Schedule schedule;
+  WeightSyncOptions weight_sync;
   Scoring score;
   ValidationOptions validation;
   CheckpointOptions checkpoint;

@@ -46,6 +46,10 @@ std::vector<std::string> unmet(Expected const& e, Analysis const& a) {
   u.part("reason", e.reason, a.outcome_reason);
   if (e.preemptions && a.preemptions < *e.preemptions)
     u.differs("preemptions", fmt::format("at least {}", *e.preemptions), a.preemptions);
+  double const over_wire = sync_over_wire(a).value_or(0);
+  if (e.sync_over_wire && over_wire < *e.sync_over_wire)
+    u.differs("weight sync over its wire", fmt::format("at least {:.3g}", *e.sync_over_wire),
+              fmt::format("{:.3g}", over_wire));
   if (e.outcome == Outcome::oom && a.ooms.empty()) u.differs("out of memory", "a record", "none");
   if (!a.ooms.empty()) compare(u, e, a.ooms.front(), a);
   return u.sentences;

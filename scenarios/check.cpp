@@ -8,6 +8,7 @@
 #include "models/pools.hpp"
 #include "scenarios/check_memory.hpp"
 #include "scenarios/check_pipeline.hpp"
+#include "scenarios/check_weight_sync.hpp"
 #include "scenarios/scenario.hpp"
 
 namespace rollcast {
@@ -417,6 +418,7 @@ std::vector<Problem> check_role_pool(Job const& job, Role role, std::string key)
 std::vector<Problem> check(Job const& job) {
   std::vector<Problem> problems = check_pipeline(job);
   for (Problem& p : check_memory(job)) problems.push_back(std::move(p));
+  for (Problem& p : check_weight_sync(job)) problems.push_back(std::move(p));
   if (job.pools.empty()) {
     std::vector<Problem> const more = Checker(job).run(true, true);
     problems.insert(problems.begin(), more.begin(), more.end());

@@ -15,6 +15,7 @@
 #include "scenarios/text/length_fields.hpp"
 #include "scenarios/text/measured_fields.hpp"
 #include "scenarios/text/pool_fields.hpp"
+#include "scenarios/text/weight_sync_fields.hpp"
 
 namespace rollcast {
 namespace {
@@ -244,6 +245,7 @@ bool read_scenario_fields(Fields& f, Scenario& s, ScenarioPlace const& place) {
     read_pool(g, "pool", job, job.role_pools.actor, "the actor's pool; default: the first");
   });
   read_rollout(f, job);
+  read_weight_sync(f, job);
   if (f.listing() || generates(job.algorithm.kind)) {
     f.group("validation", "generation for prompts that nothing is trained on",
             [&](Fields& g) { describe(g, job.validation); });
@@ -256,7 +258,6 @@ bool read_scenario_fields(Fields& f, Scenario& s, ScenarioPlace const& place) {
   read_measured(f, s.measured);
   read_expected(f, s.expected);
   f.later("faults", "failures at given times");
-  f.later("weight_sync", "how weights reach the engines");
   f.later("network", "subnets and guaranteed shares");
   f.later("watchdog", "timeouts of collectives");
   f.later("launcher", "what happens when a process dies");
