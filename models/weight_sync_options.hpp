@@ -41,9 +41,9 @@ struct WeightSyncOptions {
   bool requantize = false;  // weights come in the trainer's type, the engine makes its own type of them
   // The engine's loader, of one tensor; absent: framework.sync_per_tensor has it.
   std::optional<Seconds> load_per_tensor = {};
-  Seconds call;                          // of one tensor or bucket to one engine, the engines in turn
-  Seconds flush;                         // of one tensor or bucket, caches being emptied around its loading
-  Seconds setup;                         // once a sync: metadata, communicators, the engine's last steps
+  Seconds call = {};                     // of one tensor or bucket to one engine, the engines in turn
+  Seconds flush = {};                    // of one tensor or bucket, caches being emptied around its loading
+  Seconds setup = {};                    // once a sync: metadata, communicators, the engine's last steps
   BytesPerSecond storage = GB_per_s(2);  // of a node, to and from it
 };
 
