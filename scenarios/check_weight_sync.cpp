@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "models/pools.hpp"
+#include "models/roles.hpp"
 #include "models/weight_sync.hpp"
 
 namespace rollcast {
@@ -17,6 +18,11 @@ class SyncChecker {
         method_(sync_method(job, together_ ? SyncDistance::shared_gpus : SyncDistance::apart)) {}
 
   std::vector<Problem> run() {
+    if (!contains(step_phases(job_), Phase::weight_sync)) {
+      refuse(options_.method != SyncMethod::automatic, "method", "a step without weight_sync",
+             "remove the key, or write weight_sync into framework.order");
+      return std::move(problems_);
+    }
     check_method();
     check_options();
     check_weights();

@@ -60,6 +60,13 @@ TEST(WeightSyncFields, MethodsThatThePlacementExcludes) {
     EXPECT_TRUE(read_example({"weight_sync.method=" + method}).scenario) << method;
 }
 
+TEST(WeightSyncFields, AStepWithoutOneHasNoMethod) {
+  EXPECT_EQ(
+      problem({"weight_sync.method=storage", "framework.order=[generate, score, old_logprob, update_actor]"})
+          .second,
+      "a step without weight_sync");
+}
+
 TEST(WeightSyncFields, OptionsThatTheMethodDoesNotUse) {
   for (auto const& [method, option, key] :
        {std::tuple("point_to_point", "fan_out: tree", "fan_out"),
