@@ -10,8 +10,8 @@
 #include "models/allocator_config.hpp"
 #include "models/architecture.hpp"
 #include "models/checkpoint_options.hpp"
-#include "models/faults.hpp"
 #include "models/collective_options.hpp"
+#include "models/faults.hpp"
 #include "models/hardware.hpp"
 #include "models/launcher.hpp"
 #include "models/lengths.hpp"
@@ -20,6 +20,7 @@
 #include "models/reliability.hpp"
 #include "models/units.hpp"
 #include "models/watchdog.hpp"
+#include "models/weight_sync_options.hpp"
 
 namespace rollcast {
 
@@ -408,6 +409,7 @@ struct Job {
   TrainerOptions train;
   EngineOptions rollout;
   Schedule schedule;
+  WeightSyncOptions weight_sync;
   Scoring score;
   ValidationOptions validation;
   CheckpointOptions checkpoint;

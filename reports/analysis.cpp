@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "models/quantile.hpp"
 #include "models/roles.hpp"
@@ -205,12 +206,16 @@ std::vector<Lever> find_levers(Analysis const& a) {
   return out;
 }
 
-// Mean seconds of the phases that `named` accepts, over all pools; nothing if the run has none of them.
+// Mean seconds of the phases that `named` accepts; nothing if the run has none of them. A weight sync between
+// pools is a phase of both at the same time, and counts once.
 template <class Named>
 std::optional<double> phase_forecast(Analysis const& a, Named const& named) {
   std::optional<double> sum;
+  bool synced = false;
   for (PhaseTime const& p : a.phases) {
-    if (named(p.phase)) sum = sum.value_or(0) + p.mean.value;
+    if (!named(p.phase)) continue;
+    if (p.phase == Phase::weight_sync && std::exchange(synced, true)) continue;
+    sum = sum.value_or(0) + (p.phase == Phase::weight_sync ? sync_time(a) : p.mean).value;
   }
   return sum;
 }
@@ -289,6 +294,19 @@ std::optional<GoodputReport> long_run_of(EventLog const& log, Analysis const& a)
 
 }  // namespace
 
+Seconds sync_time(Analysis const& a) {
+  Seconds longest;
+  for (PhaseTime const& p : a.phases) {
+    if (p.phase == Phase::weight_sync) longest = max(longest, p.mean);
+  }
+  return longest;
+}
+
+std::optional<double> sync_over_wire(Analysis const& a) {
+  if (!a.weight_sync || !(a.weight_sync->wire.value > 0)) return std::nullopt;
+  return sync_time(a) / a.weight_sync->wire;
+}
+
 Analysis analyse(EventLog const& log) {
   Analysis a;
   a.scenario = log.scenario;
@@ -300,6 +318,7 @@ Analysis analyse(EventLog const& log) {
   a.step = step_times(log);
   auto const lines = timelines(log);
   a.phases = phase_times(log, lines);
+  a.weight_sync = sync_breakdown(log);
   add_throughput(log, a);
   a.samples = sample_use(log.steps);
   a.pools = pool_uses(log, lines);

@@ -9,6 +9,7 @@
 
 #include "reports/goodput_report.hpp"
 #include "reports/sample_use.hpp"
+#include "reports/sync_breakdown.hpp"
 #include "reports/timeline.hpp"
 #include "sim/event_log.hpp"
 
@@ -119,7 +120,8 @@ struct Analysis {
   std::int64_t gpus = 0;
   StepTimes step;
   std::vector<PhaseTime> phases;
-  double tokens_per_second_per_gpu = 0;  // (prompt + response tokens) / (step time x all GPUs)
+  std::optional<SyncBreakdown> weight_sync;  // of a run that has one
+  double tokens_per_second_per_gpu = 0;      // (prompt + response tokens) / (step time x all GPUs)
   double samples_per_second = 0;
   double mean_response_tokens = 0;
   double gpu_hours_per_step = 0;
@@ -138,6 +140,11 @@ struct Analysis {
   std::vector<Comparison> measured;
   std::string measured_source;
 };
+
+// The mean time of the weight sync over that of its wire alone; nothing where nothing is sent.
+std::optional<double> sync_over_wire(Analysis const& a);
+// Seconds per step in which some pool is in its weight sync.
+Seconds sync_time(Analysis const& a);
 
 // The log must be consistent (indices in range), as simulate() and read_log give it.
 Analysis analyse(EventLog const& log);

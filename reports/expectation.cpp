@@ -127,6 +127,10 @@ std::vector<std::string> unmet(Expected const& e, Analysis const& a) {
   for (auto const& [phase, bounds] : e.phase_seconds)
     compare(u, fmt::format("seconds of {}", name_of(phase)), bounds, seconds_of(phase, a));
   if (e.idle) compare(u, *e.idle, a);
+  double const over_wire = sync_over_wire(a).value_or(0);
+  if (e.sync_over_wire && over_wire < *e.sync_over_wire)
+    u.differs("weight sync over its wire", fmt::format("at least {:.3g}", *e.sync_over_wire),
+              fmt::format("{:.3g}", over_wire));
   if (e.outcome == Outcome::oom && a.ooms.empty()) u.differs("out of memory", "a record", "none");
   if (!a.ooms.empty()) compare(u, e, a.ooms.front(), a);
   compare_incident(u, e, a);

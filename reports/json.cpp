@@ -39,6 +39,18 @@ Json phases_json(Analysis const& a) {
   return out;
 }
 
+Json weight_sync_json(Analysis const& a) {
+  if (!a.weight_sync) return nullptr;
+  Json causes = Json::array();
+  for (SyncShare const& s : a.weight_sync->causes)
+    causes.push_back({{"name", s.cause}, {"seconds", number(s.time)}});
+  auto const over_wire = sync_over_wire(a);
+  return {{"seconds", number(sync_time(a))},
+          {"wire_seconds", over_wire ? Json(number(a.weight_sync->wire)) : Json()},
+          {"over_wire", over_wire ? Json(number(*over_wire)) : Json()},
+          {"causes", causes}};
+}
+
 Json use_json(PoolUse const& p) {
   Json idle = Json::object();
   for (auto const& [cause, fraction] : p.idle_by_cause) idle[cause] = number(fraction);
@@ -231,6 +243,7 @@ std::string json_text(Analysis const& a) {
               {"outcome", name_of(a.outcome)},
               {"step_seconds", step_json(a.step)},
               {"phases", phases_json(a)},
+              {"weight_sync", weight_sync_json(a)},
               {"tokens_per_second_per_gpu", rates ? Json(number(a.tokens_per_second_per_gpu)) : Json()},
               {"samples_per_second", rates ? Json(number(a.samples_per_second)) : Json()},
               {"gpu_hours_per_step", rates ? Json(number(a.gpu_hours_per_step)) : Json()},

@@ -192,6 +192,18 @@ std::string phases_part(Analysis const& a, Page const& page) {
   return out;
 }
 
+// A single part needs no list.
+std::string weight_sync_part(Analysis const& a, Page const& page) {
+  if (!a.weight_sync || a.weight_sync->causes.size() < 2) return {};
+  std::vector<std::string> items;
+  for (SyncShare const& s : a.weight_sync->causes)
+    items.push_back(fmt::format("{} {}", printable(s.cause), format(s.time)));
+  std::string head = fmt::format("Weight sync, {} a step", format(sync_time(a)));
+  if (auto const over = sync_over_wire(a)) head += fmt::format(", {:.3g} x its wire alone", *over);
+  return "\n" + page.bold(head + " (parts may run side by side)") + "\n  " +
+         wrapped(items, ", ", 2, page.width());
+}
+
 std::string utilization_part(Analysis const& a, Page const& page) {
   if (a.pools.empty() || a.step.steps == 0) return {};
   std::string out = "\n" + page.bold("Utilization (share of GPU time)") + "\n";
@@ -336,6 +348,7 @@ std::string render_terminal(Analysis const& a, TerminalOptions const& options) {
   out += samples_part(a, page);
   out += prices_part(a, page);
   out += phases_part(a, page);
+  out += weight_sync_part(a, page);
   out += utilization_part(a, page);
   out += memory_part(a, page);
   out += levers_part(a, page);

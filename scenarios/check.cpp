@@ -6,11 +6,12 @@
 
 #include "models/activations.hpp"
 #include "models/pools.hpp"
-#include "scenarios/check_faults.hpp"
 #include "scenarios/check_collectives.hpp"
+#include "scenarios/check_faults.hpp"
 #include "scenarios/check_memory.hpp"
 #include "scenarios/check_pipeline.hpp"
 #include "scenarios/check_reliability.hpp"
+#include "scenarios/check_weight_sync.hpp"
 #include "scenarios/scenario.hpp"
 
 namespace rollcast {
@@ -449,6 +450,7 @@ std::vector<Problem> check(Job const& job) {
   for (Problem& p : check_faults(job)) problems.push_back(std::move(p));
   for (Problem& p : check_reliability(job)) problems.push_back(std::move(p));
   for (Problem& p : check_collectives(job)) problems.push_back(std::move(p));
+  for (Problem& p : check_weight_sync(job)) problems.push_back(std::move(p));
   if (job.pools.empty()) {
     std::vector<Problem> const more = Checker(job).run(true, true);
     problems.insert(problems.begin(), more.begin(), more.end());

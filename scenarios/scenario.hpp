@@ -43,9 +43,10 @@ struct ExpectedIdle {
 struct Expected {
   std::string source;
   Outcome outcome = Outcome::completed;
-  std::string reason;                   // part of the outcome's
-  std::optional<int> preemptions = {};  // at least
-  std::optional<int> steps = {};        // to run; else as many as validate takes, or up to the step below
+  std::string reason;                         // part of the outcome's
+  std::optional<int> preemptions = {};        // at least
+  std::optional<double> sync_over_wire = {};  // weight sync over its wire alone, at least
+  std::optional<int> steps = {};  // to run; else as many as validate takes, or up to the step below
   std::optional<OomKind> kind = {};
   std::optional<Phase> phase = {};
   std::optional<std::string> pool = {};

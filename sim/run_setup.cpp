@@ -89,7 +89,7 @@ std::vector<Fault const*> link_faults(Job const& job, PoolState const& pool) {
 // Calls that are always under way take their part of every NIC.
 void share_network(NetworkOptions const& n, Cluster& cluster) {
   cluster.shared = cluster.capacity;
-  for (Cable const& nic : cluster.nic_network) {
+  for (Cable const& nic : cluster.network.nic) {
     for (LinkId link : {nic.up, nic.down}) {
       if (link < 0) continue;
       BytesPerSecond& capacity = cluster.shared[static_cast<std::size_t>(link)];
@@ -126,7 +126,7 @@ void add_gradient_groups(RunState& run, PoolState& pool) {
   std::size_t const first_fault = traffics.size();
   for (Fault const* f : link_faults(run.job, pool)) {
     Cable const& cable =
-        cluster.nic_network[static_cast<std::size_t>(f->node * pool.job.cluster.node.nics + f->nic)];
+        cluster.network.nic[static_cast<std::size_t>(f->node * pool.job.cluster.node.nics + f->nic)];
     for (LinkId link : {cable.up, cable.down}) traffics.push_back({"faulty NIC", {{{link, 1}}}});
   }
   auto const parts = build_platform(run.engine, cluster, traffics);

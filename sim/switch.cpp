@@ -1,4 +1,5 @@
-// Colocated switching and weight sync as spans: host copies, fixed parts, gather, transfer and copy.
+// Colocated switching and weight sync as spans: host copies, and each part of a weight sync.
+#include <stdexcept>
 #include <vector>
 
 #include "models/switching.hpp"
@@ -30,30 +31,65 @@ void copy_to_and_from_host(PhaseRun& p, std::vector<std::vector<HostCopy>> const
   p.run.engine.delay(last - start);
 }
 
+namespace {
+
 WeightSync weight_sync_of(RunState const& run) {
   PoolState& from = *run.team(Role::actor).pool;
-  RolloutPool const& rollout = *run.rollout;
-  if (rollout.pool == &from) return ipc_weight_sync(from.profile, *from.prices, from.job);
-  bool const near = same_node(run.job, from.index, rollout.pool->index);
-  return broadcast_weight_sync(from.profile, *from.prices, from.job, rollout.pool->job, near);
+  PoolState& to = *run.rollout->pool;
+  SyncDistance distance = SyncDistance::shared_gpus;
+  if (&to != &from)
+    distance = same_node(run.job, from.index, to.index) ? SyncDistance::one_node : SyncDistance::apart;
+  return weight_sync({from.job, from.profile, *from.prices}, {to.job, to.profile, *to.prices}, distance);
 }
 
+struct Track {
+  Stream stream;
+  Activity activity;
+};
+
+Track track_of(SyncCause cause) {
+  switch (cause) {
+    case SyncCause::gather:
+    case SyncCause::wire:
+    case SyncCause::tcp:
+      return {Stream::communication, Activity::communication};
+    case SyncCause::to_host:
+    case SyncCause::from_host:
+      return {Stream::copy, Activity::copy};
+    case SyncCause::copy:
+      return {Stream::compute, Activity::compute};
+    case SyncCause::setup:
+    case SyncCause::per_tensor:
+    case SyncCause::calls:
+    case SyncCause::to_storage:
+    case SyncCause::load:
+    case SyncCause::caches:
+      return {Stream::host, Activity::overhead};
+  }
+  throw std::logic_error("no such SyncCause");
+}
+
+// A span for each part, on every rank class: parts that run side by side overlap.
 void record_weight_sync(PhaseRecorder const& recorder, PoolState const& pool, WeightSync const& sync,
                         Seconds start) {
-  Seconds const gathered = start + sync.gather;
-  Seconds const sent = gathered + sync.transfer;
-  Seconds const copied = sent + sync.copy;
-  for (int c = 0; c < pool.classes(); ++c) {
-    int const number = pool.first_class() + c;
-    recorder.span(number, Stream::communication, Activity::communication, "gather weights", start, gathered);
-    recorder.span(number, Stream::communication, Activity::communication, "send weights to the engines",
-                  gathered, sent);
-    recorder.span(number, Stream::compute, Activity::compute, "write and read shared buffers", sent, copied,
-                  {}, sync.weights * 2.0);
-    recorder.span(number, Stream::host, Activity::overhead, "handles and loading of each tensor", copied,
-                  copied + sync.per_tensor);
+  for (SyncStage const& stage : sync.stages) {
+    for (SyncChain const& chain : stage) {
+      Seconds at = start;
+      for (SyncPart const& part : chain) {
+        auto const [stream, activity] = track_of(part.cause);
+        Bytes const hbm = part.cause == SyncCause::copy ? sync.weights * 2.0 : Bytes(0);
+        for (int c = 0; c < pool.classes(); ++c) {
+          recorder.span(pool.first_class() + c, stream, activity, name_of(part.cause), at, at + part.time, {},
+                        hbm);
+        }
+        at += part.time;
+      }
+    }
+    start += duration(stage);
   }
 }
+
+}  // namespace
 
 void synchronise_weights(PhaseRun& p) {
   Seconds const start = p.run.engine.now();

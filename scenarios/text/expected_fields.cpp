@@ -90,6 +90,10 @@ void read_expected(Fields& f, std::optional<Expected>& e) {
         g.text("reason", read.reason, "part of the reason that the report gives");
         if_there(g, "preemptions", read.preemptions,
                  [&](int& v) { g.integer("preemptions", v, kFromOne, "at least so many preemptions"); });
+        if_there(g, "sync_over_wire", read.sync_over_wire, [&](double& v) {
+          g.number("sync_over_wire", v, kFromOne,
+                   "the weight sync takes at least so many times what its wire alone does");
+        });
         if_there(g, "steps", read.steps,
                  [&](int& v) { g.integer("steps", v, kFromOne, "steps that validate runs for it"); });
         read_stall_expectation(g, read);

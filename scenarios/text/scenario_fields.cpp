@@ -17,6 +17,7 @@
 #include "scenarios/text/measured_fields.hpp"
 #include "scenarios/text/pool_fields.hpp"
 #include "scenarios/text/reliability_fields.hpp"
+#include "scenarios/text/weight_sync_fields.hpp"
 
 namespace rollcast {
 namespace {
@@ -275,6 +276,7 @@ bool read_scenario_fields(Fields& f, Scenario& s, ScenarioPlace const& place) {
     read_pool(g, "pool", job, job.role_pools.actor, "the actor's pool; default: the first");
   });
   read_rollout(f, job);
+  read_weight_sync(f, job);
   if (f.listing() || generates(job.algorithm.kind)) {
     f.group("validation", "generation for prompts that nothing is trained on",
             [&](Fields& g) { describe(g, job.validation); });
@@ -287,7 +289,6 @@ bool read_scenario_fields(Fields& f, Scenario& s, ScenarioPlace const& place) {
   read_placement(f, job);
   read_measured(f, s.measured);
   read_expected(f, s.expected);
-  f.later("weight_sync", "how weights reach the engines");
   f.group("watchdog", "when a process ends that waits in a collective",
           [&](Fields& g) { describe(g, job.watchdog); });
   job.launcher.kind = job.framework.single_controller ? LauncherKind::ray : LauncherKind::torchrun;

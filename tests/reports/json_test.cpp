@@ -18,11 +18,26 @@ TEST(Json, HasTheStableKeysInOrder) {
   Json const j = Json::parse(json_text(analyse(small_log())));
   std::vector<std::string> keys;
   for (auto const& [key, value] : j.items()) keys.push_back(key);
-  EXPECT_EQ(keys,
-            (std::vector<std::string>{"schema", "scenario", "seed", "outcome", "step_seconds", "phases",
-                                      "tokens_per_second_per_gpu", "samples_per_second", "gpu_hours_per_step",
-                                      "staleness", "samples", "padding_waste", "utilization", "memory",
-                                      "prices", "oom", "stalls", "failures", "critical_path"}));
+  EXPECT_EQ(keys, (std::vector<std::string>{"schema",
+                                            "scenario",
+                                            "seed",
+                                            "outcome",
+                                            "step_seconds",
+                                            "phases",
+                                            "weight_sync",
+                                            "tokens_per_second_per_gpu",
+                                            "samples_per_second",
+                                            "gpu_hours_per_step",
+                                            "staleness",
+                                            "samples",
+                                            "padding_waste",
+                                            "utilization",
+                                            "memory",
+                                            "prices",
+                                            "oom",
+                                            "stalls",
+                                            "failures",
+                                            "critical_path"}));
 }
 
 TEST(Json, FiguresAreThoseOfTheAnalysis) {

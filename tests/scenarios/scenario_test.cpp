@@ -224,7 +224,7 @@ TEST(Scenario, KeysThatMakeNoSenseForTheAlgorithmAreProblems) {
 }
 
 TEST(Scenario, KnownButNotSimulatedIsSaid) {
-  for (std::string const key : {"faults", "weight_sync", "network", "watchdog", "launcher"}) {
+  for (std::string const key : {"faults", "network", "watchdog", "launcher"}) {
     EXPECT_EQ(problem_of(read_example({key + "=[]"}), key).what.rfind("not simulated yet", 0), 0U) << key;
   }
   ScenarioResult const kept = read_example({"score.environment={turns: 2, keep_kv: true}"});
