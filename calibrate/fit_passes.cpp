@@ -28,11 +28,11 @@ struct Point {
   double log_time;
 };
 
-PassLaw law_of(PassKind kind, Numbers const& n) {
+PassLaw law_of(ElementwisePass kind, Numbers const& n) {
   return {kind, seconds(n[0]), seconds(n[1]), seconds(n[2]), n[3], n[4]};
 }
 
-bool is_one(Sample const& s, Gpu const& gpu, PassKind kind) {
+bool is_one(Sample const& s, Gpu const& gpu, ElementwisePass kind) {
   return s.operation == "memory_pass" && s.gpu == gpu.name && s.variant == name_of(kind) &&
          s.shape.size() == 2 && s.seconds > Seconds(0);
 }
@@ -43,7 +43,8 @@ double bin_of(double tokens) {
   return kSingleTokens + std::round(octaves * kBinsPerOctave);
 }
 
-std::vector<Point> gathered(Gpu const& gpu, PassKind kind, std::vector<Sample> const& train, int& rows) {
+std::vector<Point> gathered(Gpu const& gpu, ElementwisePass kind, std::vector<Sample> const& train,
+                            int& rows) {
   struct Bin {
     std::vector<double> tokens;
     std::vector<double> times;
@@ -69,7 +70,7 @@ double loss(Gpu const& gpu, PassLaw const& law, std::vector<Point> const& points
   return sum;
 }
 
-Numbers search(Gpu const& gpu, PassKind kind, std::vector<Point> const& points) {
+Numbers search(Gpu const& gpu, ElementwisePass kind, std::vector<Point> const& points) {
   Numbers best = kStart;
   Numbers step;
   step.fill(1);
@@ -93,7 +94,7 @@ Numbers search(Gpu const& gpu, PassKind kind, std::vector<Point> const& points) 
 
 }  // namespace
 
-PassFit fit_passes(Gpu const& gpu, PassKind kind, std::vector<Sample> const& train,
+PassFit fit_passes(Gpu const& gpu, ElementwisePass kind, std::vector<Sample> const& train,
                    std::vector<Sample> const& held_out) {
   PassFit fit;
   int rows = 0;

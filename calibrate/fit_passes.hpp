@@ -21,7 +21,7 @@ struct PassFit {
 // the medians of tokens and of times of each. The law has the least mean |log(price / measured)| over
 // these, found by trying steps in the logarithm of one number after another, longer after success, shorter
 // after none. At least three gathered points make a law. held_out: rows that the fit does not see.
-PassFit fit_passes(Gpu const& gpu, PassKind kind, std::vector<Sample> const& train,
+PassFit fit_passes(Gpu const& gpu, ElementwisePass kind, std::vector<Sample> const& train,
                    std::vector<Sample> const& held_out);
 
 }  // namespace rollcast

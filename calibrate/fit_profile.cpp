@@ -250,10 +250,11 @@ class Fitter {
 
   void add_passes() {
     PassTable table;
-    for (PassKind const kind : {PassKind::norm, PassKind::rope, PassKind::activation, PassKind::add,
-                                PassKind::embedding, PassKind::log_softmax, PassKind::adam}) {
+    for (ElementwisePass const kind :
+         {ElementwisePass::norm, ElementwisePass::rope, ElementwisePass::activation, ElementwisePass::add,
+          ElementwisePass::embedding, ElementwisePass::log_softmax, ElementwisePass::adam}) {
       std::string const name(name_of(kind));
-      std::string const dtype = kind == PassKind::adam ? "fp32" : "bf16";
+      std::string const dtype = kind == ElementwisePass::adam ? "fp32" : "bf16";
       Rows const rows = rows_of("memory_pass", dtype, name);
       PassFit const fit = fit_passes(gpu_, kind, rows.train, rows.held_out);
       if (fit.rows == 0) continue;
@@ -270,14 +271,15 @@ class Fitter {
 
   double share_of(PassTable const& table) const {
     struct Pass {
-      PassKind kind;
+      ElementwisePass kind;
       double width;
       double count;
     };
     constexpr double kTokens = 4096, kHidden = 4096, kHeads = 40 * 128, kInner = 14336;
     Seconds least, taken;
-    for (Pass const& p : {Pass{PassKind::norm, kHidden, 2}, Pass{PassKind::rope, kHeads, 1},
-                          Pass{PassKind::activation, kInner, 1}, Pass{PassKind::add, kHidden, 2}}) {
+    for (Pass const& p :
+         {Pass{ElementwisePass::norm, kHidden, 2}, Pass{ElementwisePass::rope, kHeads, 1},
+          Pass{ElementwisePass::activation, kInner, 1}, Pass{ElementwisePass::add, kHidden, 2}}) {
       auto const time = pass_time(table, gpu_, p.kind, kTokens, p.width);
       if (!time) continue;
       least += bytes(p.count * kTokens * p.width * bytes_per_element(p.kind)) / gpu_.memory_bandwidth;

@@ -131,7 +131,7 @@ Predictor pass_predictor(PassTable const& table, Gpu const& gpu) {
   return {"memory_pass",
           [table, gpu](Sample const& s) -> std::optional<Seconds> {
             auto const kind = pass_kind_of(s.variant);
-            if (!kind || s.dtype != (*kind == PassKind::adam ? "fp32" : "bf16")) return std::nullopt;
+            if (!kind || s.dtype != (*kind == ElementwisePass::adam ? "fp32" : "bf16")) return std::nullopt;
             return pass_time(table, gpu, *kind, s.shape[0], s.shape[1]);
           },
           {}};

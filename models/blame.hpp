@@ -43,7 +43,7 @@ std::string_view name_of(BlameKind k);
 enum class RankPart { fine, waits, missing, differs, not_started, no_dump, failed };
 std::string_view name_of(RankPart p);
 
-struct Evidence {
+struct BlameEvidence {
   std::string file;
   int line = 0;  // 0: of the whole file
   std::string text;
@@ -69,7 +69,7 @@ struct Blame {
   std::vector<std::string>
       chain;  // who waits for whom, from the first waiters to the culprit, or round the cycle
   std::vector<RankStanding> ranks;
-  std::vector<Evidence> evidence;
+  std::vector<BlameEvidence> evidence;
   std::vector<std::string> certain;   // what the files say
   std::vector<std::string> inferred;  // what is concluded
   std::vector<std::string> missing;   // what would make it surer

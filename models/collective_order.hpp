@@ -56,7 +56,7 @@ struct CollectivePrograms {
   std::vector<RankProgram> ranks;
 };
 
-struct WaitingRank {
+struct StartedRank {
   int rank = 0;
   Seconds since;  // it started the collective
 };
@@ -66,7 +66,7 @@ struct StalledCollective {
   int communicator = 0;
   int sequence = 0;  // within the communicator, from 0
   int name = 0;
-  std::vector<WaitingRank> waiting = {};
+  std::vector<StartedRank> waiting = {};
   std::vector<int> queued = {};   // have issued it, and it stands behind another that does not end
   std::vector<int> missing = {};  // never issue it
 };

@@ -4,7 +4,7 @@ namespace rollcast {
 namespace {
 
 // Blocks that begin in `own`, or that are entered where the shard begins.
-std::int64_t begun(Range own, std::int64_t shard_first, std::int64_t block) {
+std::int64_t begun(IndexRange own, std::int64_t shard_first, std::int64_t block) {
   std::int64_t const starts = divide_up(own.end(), block) - divide_up(own.first, block);
   return starts + (own.first == shard_first && own.first % block != 0 ? 1 : 0);
 }
@@ -47,8 +47,8 @@ class Touched {
   }
 
   std::int64_t size(std::int64_t block) const {
-    Range const rows = overlap({block / across_ * block_rows_, block_rows_}, {0, rows_});
-    Range const columns = overlap({block % across_ * block_columns_, block_columns_}, {0, columns_});
+    IndexRange const rows = overlap({block / across_ * block_rows_, block_rows_}, {0, rows_});
+    IndexRange const columns = overlap({block % across_ * block_columns_, block_columns_}, {0, columns_});
     return rows.count * columns.count;
   }
 
@@ -63,7 +63,7 @@ class Touched {
 
 }  // namespace
 
-std::int64_t scales_in(ShardRect const& shard, Range rows, Range columns, Fp8Scaling scaling) {
+std::int64_t scales_in(ShardRect const& shard, IndexRange rows, IndexRange columns, Fp8Scaling scaling) {
   if (scaling == Fp8Scaling::tensor)
     return rows.first == shard.rows.first && columns.first == shard.columns.first ? 1 : 0;
   return begun(rows, shard.rows.first, kFp8Block) * begun(columns, shard.columns.first, kFp8Block);

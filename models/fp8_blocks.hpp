@@ -15,7 +15,7 @@ inline constexpr std::int64_t kScaleBytes = 4;
 
 // Scales that travel with a rectangle of a shard rectangle: one for each block whose first element within
 // `shard` lies in it.
-std::int64_t scales_in(ShardRect const& shard, Range rows, Range columns, Fp8Scaling scaling);
+std::int64_t scales_in(ShardRect const& shard, IndexRange rows, IndexRange columns, Fp8Scaling scaling);
 
 // Blocks of a rows x columns tensor, and those of them that lie in several different parts, neither of which
 // has all of it.

@@ -59,7 +59,7 @@ double activation_bytes(Architecture const& a, double width) {
 
 // Without a gate there is one input: a read and a write, as of rope.
 Pass activation_pass(Architecture const& a, double width, double rows) {
-  return {a.gated_mlp ? PassKind::activation : PassKind::rope, width, rows};
+  return {a.gated_mlp ? ElementwisePass::activation : ElementwisePass::rope, width, rows};
 }
 
 PassTable const* measured_passes(Profile const& p) {
@@ -93,8 +93,8 @@ LayerShape layer_shape(Architecture const& a, int layer, Cut cut) {
 
   double const h = a.hidden;
   double const norms = a.parallel_block ? 1 : 2;
-  s.passes.insert(s.passes.end(), static_cast<std::size_t>(norms), {PassKind::norm, h, 1, true});
-  s.passes.insert(s.passes.end(), 2, {PassKind::add, h, 1, true});
+  s.passes.insert(s.passes.end(), static_cast<std::size_t>(norms), {ElementwisePass::norm, h, 1, true});
+  s.passes.insert(s.passes.end(), 2, {ElementwisePass::add, h, 1, true});
   s.stream_bytes = bytes((norms * 2 * h + 2 * 3 * h) * kElement);
   s.kernels = s.moe ? kMoeKernels : kDenseKernels;
 
@@ -105,8 +105,8 @@ LayerShape layer_shape(Architecture const& a, int layer, Cut cut) {
     double const value = static_cast<double>(l.value_heads) * l.value_head_dim;
     // Convolution over q, k, v; norm and gate of the output.
     inner += (2 * (2 * key + value) + 3 * value) * kElement / cut.tp;
-    s.passes.push_back({PassKind::norm, (2 * key + value) / cut.tp});
-    s.passes.push_back({PassKind::activation, value / cut.tp});
+    s.passes.push_back({ElementwisePass::norm, (2 * key + value) / cut.tp});
+    s.passes.push_back({ElementwisePass::activation, value / cut.tp});
     s.recurrence_per_token = Flops(2 * 3 * value * l.key_head_dim / cut.tp);
   } else {
     double const qk = a.mla ? a.mla->qk_nope_head_dim + a.mla->qk_rope_head_dim : a.head_dim;
@@ -118,12 +118,12 @@ LayerShape layer_shape(Architecture const& a, int layer, Cut cut) {
     double const rotated = a.mla ? (heads + 1) * a.mla->qk_rope_head_dim : (heads + kv_heads) * qk;
     double const rope = 2 * rotated * kElement;
     inner += rope + (a.qk_norm ? rope : 0);
-    s.passes.push_back({PassKind::rope, rotated});
+    s.passes.push_back({ElementwisePass::rope, rotated});
     // Its rows of head_dim share blocks, so it streams as rope does.
-    if (a.qk_norm) s.passes.push_back({PassKind::rope, rotated});
+    if (a.qk_norm) s.passes.push_back({ElementwisePass::rope, rotated});
     if (a.gated_attention) {
       inner += 3 * heads * v * kElement;
-      s.passes.push_back({PassKind::activation, heads * v});
+      s.passes.push_back({ElementwisePass::activation, heads * v});
     }
     s.attention_per_pair = attention_flops_per_pair(a, layer) / cut.tp;
     s.kv_per_token = bytes(kv_heads * (qk + v) * kElement);
@@ -149,7 +149,7 @@ LayerShape layer_shape(Architecture const& a, int layer, Cut cut) {
     activation.part = Pass::Part::experts;
     s.passes.push_back(activation);
     // A read and a write of each routed token, as rope has them.
-    s.passes.insert(s.passes.end(), 2, {PassKind::rope, h, rows, false, Pass::Part::routing});
+    s.passes.insert(s.passes.end(), 2, {ElementwisePass::rope, h, rows, false, Pass::Part::routing});
     if (shared > 0) s.passes.push_back(activation_pass(a, shared, 1));
   } else {
     double const width = static_cast<double>(a.intermediate) / cut.tp;
@@ -263,12 +263,12 @@ Seconds passes_time(Profile const& p, LayerShape const& s, double tokens, double
     if (counted && measured_experts) continue;
     double const rows = tokens * pass.rows_per_token / (pass.stream ? stream_cut : 1);
     std::optional<Seconds> time;
-    if (pass.stream && pass.kind == PassKind::norm && norms_to_fuse > 0) {
+    if (pass.stream && pass.kind == ElementwisePass::norm && norms_to_fuse > 0) {
       --norms_to_fuse;
       continue;  // with the add before it
     }
-    if (pass.stream && pass.kind == PassKind::add && fuse) {
-      time = fused_time(*table, p.gpu, {PassKind::add, PassKind::norm}, rows, pass.width);
+    if (pass.stream && pass.kind == ElementwisePass::add && fuse) {
+      time = fused_time(*table, p.gpu, {ElementwisePass::add, ElementwisePass::norm}, rows, pass.width);
     } else {
       time = pass_time(*table, p.gpu, pass.kind, rows, pass.width);
     }

@@ -48,7 +48,7 @@ double matrices_read(Matmul const& m, double tokens);
 
 // A memory pass: rows_per_token rows of `width` elements for each token.
 struct Pass {
-  PassKind kind = PassKind::norm;
+  ElementwisePass kind = ElementwisePass::norm;
   double width = 0;
   double rows_per_token = 1;
   bool stream = false;  // on the residual stream, cut by sequence parallelism

@@ -17,26 +17,26 @@ constexpr double kElement = 2;  // B, bf16
 constexpr double kCacheShare = 0.5;
 
 struct Row {
-  PassKind kind;
+  ElementwisePass kind;
   std::string_view name;
   double bytes;
 };
-constexpr std::array<Row, 7> kRows = {{{PassKind::norm, "norm", 2 * kElement},
-                                       {PassKind::rope, "rope", 2 * kElement},
-                                       {PassKind::activation, "activation", 3 * kElement},
-                                       {PassKind::add, "add", 3 * kElement},
-                                       {PassKind::embedding, "embedding", 2 * kElement},
-                                       {PassKind::log_softmax, "log_softmax", kElement},
-                                       {PassKind::adam, "adam", 28}}};
+constexpr std::array<Row, 7> kRows = {{{ElementwisePass::norm, "norm", 2 * kElement},
+                                       {ElementwisePass::rope, "rope", 2 * kElement},
+                                       {ElementwisePass::activation, "activation", 3 * kElement},
+                                       {ElementwisePass::add, "add", 3 * kElement},
+                                       {ElementwisePass::embedding, "embedding", 2 * kElement},
+                                       {ElementwisePass::log_softmax, "log_softmax", kElement},
+                                       {ElementwisePass::adam, "adam", 28}}};
 
-Row const& row_of(PassKind kind) {
+Row const& row_of(ElementwisePass kind) {
   for (Row const& r : kRows) {
     if (r.kind == kind) return r;
   }
-  throw std::logic_error("no such PassKind");
+  throw std::logic_error("no such ElementwisePass");
 }
 
-PassLaw const* find_law(PassTable const& t, PassKind kind) {
+PassLaw const* find_law(PassTable const& t, ElementwisePass kind) {
   auto const it =
       std::find_if(t.laws.begin(), t.laws.end(), [&](PassLaw const& l) { return l.kind == kind; });
   return it == t.laws.end() ? nullptr : &*it;
@@ -57,36 +57,36 @@ Seconds joined(Seconds latency, Seconds flow) {
 
 }  // namespace
 
-std::string_view name_of(PassKind kind) { return row_of(kind).name; }
+std::string_view name_of(ElementwisePass kind) { return row_of(kind).name; }
 
-std::optional<PassKind> pass_kind_of(std::string_view name) {
+std::optional<ElementwisePass> pass_kind_of(std::string_view name) {
   for (Row const& r : kRows) {
     if (r.name == name) return r.kind;
   }
   return std::nullopt;
 }
 
-double bytes_per_element(PassKind kind) { return row_of(kind).bytes; }
+double bytes_per_element(ElementwisePass kind) { return row_of(kind).bytes; }
 
 Seconds pass_time(PassLaw const& law, Gpu const& gpu, double tokens, double width) {
   if (!(tokens > 0)) return Seconds(0);
   return joined(latency_of(law, width), flow_of(law, gpu, tokens, width));
 }
 
-std::optional<Seconds> pass_time(PassTable const& t, Gpu const& gpu, PassKind kind, double tokens,
+std::optional<Seconds> pass_time(PassTable const& t, Gpu const& gpu, ElementwisePass kind, double tokens,
                                  double width) {
   PassLaw const* law = find_law(t, kind);
   if (law == nullptr) return std::nullopt;
   return pass_time(*law, gpu, tokens, width);
 }
 
-std::optional<Seconds> fused_time(PassTable const& t, Gpu const& gpu, std::vector<PassKind> const& kinds,
-                                  double tokens, double width) {
+std::optional<Seconds> fused_time(PassTable const& t, Gpu const& gpu,
+                                  std::vector<ElementwisePass> const& kinds, double tokens, double width) {
   if (!(tokens > 0) || kinds.empty()) return Seconds(0);
   Seconds latency;
   Seconds flow;
   double apart = 0;
-  for (PassKind const kind : kinds) {
+  for (ElementwisePass const kind : kinds) {
     PassLaw const* law = find_law(t, kind);
     if (law == nullptr) return std::nullopt;
     latency = max(latency, latency_of(*law, width));
@@ -113,7 +113,7 @@ Parsed<PassTable> pass_table_from(std::string_view text) {
   std::vector<std::string_view> const lines = split_lines(text);
   for (std::size_t i = 0; i < lines.size(); ++i) {
     std::vector<std::string_view> const words = split_words(lines[i]);
-    std::optional<PassKind> const kind = pass_kind_of(words[0]);
+    std::optional<ElementwisePass> const kind = pass_kind_of(words[0]);
     bool const good = kind && find_law(t, *kind) == nullptr && read_numbers(words, 1, n) && n.size() == 5 &&
                       std::all_of(n.begin(), n.end(), [](double v) { return v >= 0 && std::isfinite(v); }) &&
                       n[0] + n[3] + n[2] > 0;

@@ -20,17 +20,17 @@
 
 namespace rollcast {
 
-enum class PassKind { norm, rope, activation, add, embedding, log_softmax, adam };
-std::string_view name_of(PassKind kind);
-std::optional<PassKind> pass_kind_of(std::string_view name);
+enum class ElementwisePass { norm, rope, activation, add, embedding, log_softmax, adam };
+std::string_view name_of(ElementwisePass kind);
+std::optional<ElementwisePass> pass_kind_of(std::string_view name);
 
 // What a pass must read and write per element of its width, 2 B an element: norm, rope and embedding one
 // read and one write; activation (gated) and add two reads; log_softmax one read; adam 28 B (fp32 weight and
 // both moments read and written, bf16 gradient and weight).
-double bytes_per_element(PassKind kind);
+double bytes_per_element(ElementwisePass kind);
 
 struct PassLaw {
-  PassKind kind = PassKind::norm;
+  ElementwisePass kind = ElementwisePass::norm;
   Seconds latency;
   Seconds latency_per_element;
   Seconds per_token;
@@ -45,14 +45,14 @@ struct PassTable {
 };
 
 // nullopt: there is no law of this kind. 0 for no tokens.
-std::optional<Seconds> pass_time(PassTable const& t, Gpu const& gpu, PassKind kind, double tokens,
+std::optional<Seconds> pass_time(PassTable const& t, Gpu const& gpu, ElementwisePass kind, double tokens,
                                  double width);
 
 // One kernel that does several passes over the same tokens and width in turn (residual add, then norm): the
 // longest latency, the sum of the flows less the share of their bytes that is not read again (2 B an element
 // for each pass but the first). Derived: no fused kernel was measured. nullopt unless every kind has a law.
-std::optional<Seconds> fused_time(PassTable const& t, Gpu const& gpu, std::vector<PassKind> const& kinds,
-                                  double tokens, double width);
+std::optional<Seconds> fused_time(PassTable const& t, Gpu const& gpu,
+                                  std::vector<ElementwisePass> const& kinds, double tokens, double width);
 
 // A line "kind latency latency_per_element per_token per_byte beyond_cache" for each law, in seconds.
 std::string to_text(PassTable const& t);

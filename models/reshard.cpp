@@ -65,8 +65,8 @@ void add_copies(PartPair& pair, Shard const& source, Shard const& destination, S
                 Fp8Scaling scaling) {
   for (ShardRect const& d : destination.rects) {
     for (ShardRect const& s : source.rects) {
-      Range const rows = overlap(s.rows, d.rows);
-      Range const columns = overlap(s.columns, d.columns);
+      IndexRange const rows = overlap(s.rows, d.rows);
+      IndexRange const columns = overlap(s.columns, d.columns);
       if (rows.count == 0 || columns.count == 0) continue;
       auto const offset = [&](ShardRect const& in) {
         return in.offset + (rows.first - in.rows.first) * in.stride + columns.first - in.columns.first;

@@ -55,8 +55,8 @@ std::vector<SyncTensor> sync_tensors(Reshard const& r);
 
 // A rectangle that goes from a part of the trainer to one of the engines.
 struct PartCopy {
-  Range rows;  // of the logical matrix
-  Range columns;
+  IndexRange rows;  // of the logical matrix
+  IndexRange columns;
   std::int64_t source_offset = 0;  // elements in the stored parameter; rows are `stride` apart
   std::int64_t source_stride = 0;
   std::int64_t destination_offset = 0;

@@ -22,10 +22,10 @@ int cut_of(RolloutLayout const& l, SyncTensor const& t) {
 }
 
 // Key or value rows by whole heads.
-Range kv_rows(Architecture const& a, std::int64_t rows, int tp, int index) {
+IndexRange kv_rows(Architecture const& a, std::int64_t rows, int tp, int index) {
   std::int64_t const head = rows / a.kv_heads;
   if (tp <= a.kv_heads) {
-    Range const heads = part_of(a.kv_heads, tp, index);
+    IndexRange const heads = part_of(a.kv_heads, tp, index);
     return {heads.first * head, heads.count * head};
   }
   return {std::int64_t{index} * a.kv_heads / tp * head, head};
@@ -33,9 +33,9 @@ Range kv_rows(Architecture const& a, std::int64_t rows, int tp, int index) {
 
 std::vector<ShardRect> row_rects(Architecture const& a, RolloutLayout const& l, SyncTensor const& t, int tp,
                                  int index) {
-  Range const columns{0, t.tensor.columns};
+  IndexRange const columns{0, t.tensor.columns};
   if (t.tensor.kv) {
-    Range const own = kv_rows(a, t.tensor.rows, tp, index);
+    IndexRange const own = kv_rows(a, t.tensor.rows, tp, index);
     FusedPart const part = l.fused ? fused_part(a, t) : FusedPart::none;
     std::int64_t before = 0;
     if (is_qkv(part)) before = part_of(a.heads, tp, index).count * head_rows(a).q;
@@ -50,8 +50,8 @@ std::vector<ShardRect> row_rects(Architecture const& a, RolloutLayout const& l, 
 std::vector<ShardRect> rects_of(Architecture const& a, RolloutLayout const& l, SyncTensor const& t,
                                 int index) {
   int const cut = cut_of(l, t);
-  Range const rows{0, t.tensor.rows};
-  Range const columns{0, t.tensor.columns};
+  IndexRange const rows{0, t.tensor.rows};
+  IndexRange const columns{0, t.tensor.columns};
   switch (t.tensor.split) {
     case Split::replicated:
       return {row_major(rows, columns, 0)};

@@ -9,7 +9,7 @@
 
 namespace rollcast {
 
-struct Range {
+struct IndexRange {
   std::int64_t first = 0;
   std::int64_t count = 0;
 
@@ -17,7 +17,7 @@ struct Range {
 };
 
 // Empty (count 0) where they do not meet.
-inline Range overlap(Range a, Range b) {
+inline IndexRange overlap(IndexRange a, IndexRange b) {
   std::int64_t const first = std::max(a.first, b.first);
   return {first, std::max<std::int64_t>(0, std::min(a.end(), b.end()) - first)};
 }
@@ -26,7 +26,7 @@ inline std::int64_t divide_up(std::int64_t n, std::int64_t parts) { return (n + 
 
 // Part `index` of [0, n) in chunks of ceil(n / parts), as torch.chunk cuts: the last ones may be shorter or
 // empty.
-inline Range part_of(std::int64_t n, std::int64_t parts, std::int64_t index) {
+inline IndexRange part_of(std::int64_t n, std::int64_t parts, std::int64_t index) {
   std::int64_t const size = divide_up(n, parts);
   std::int64_t const first = std::min(n, index * size);
   return {first, std::min(n, first + size) - first};
@@ -35,8 +35,8 @@ inline Range part_of(std::int64_t n, std::int64_t parts, std::int64_t index) {
 // Element (r, c) of the logical matrix lies at offset + (r - rows.first) stride + (c - columns.first) of the
 // stored shard, in elements.
 struct ShardRect {
-  Range rows;
-  Range columns;
+  IndexRange rows;
+  IndexRange columns;
   std::int64_t offset = 0;
   std::int64_t stride = 0;
 
@@ -44,13 +44,13 @@ struct ShardRect {
 };
 
 // A rectangle of its own, row by row.
-inline ShardRect row_major(Range rows, Range columns, std::int64_t offset) {
+inline ShardRect row_major(IndexRange rows, IndexRange columns, std::int64_t offset) {
   return {rows, columns, offset, columns.count};
 }
 
 // Several ranges of rows, each cut on its own into `parts`: part `index` of each, one after the other.
-std::vector<ShardRect> cut_each(std::vector<std::int64_t> const& separate, Range columns, std::int64_t parts,
-                                std::int64_t index);
+std::vector<ShardRect> cut_each(std::vector<std::int64_t> const& separate, IndexRange columns,
+                                std::int64_t parts, std::int64_t index);
 
 // One part of a tensor and the ranks that hold it, each a copy, ascending.
 struct Shard {

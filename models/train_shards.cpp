@@ -25,15 +25,15 @@ std::vector<ShardRect> qkv_rects(Architecture const& a, SyncTensor const& t, Fus
   HeadRows const head = head_rows(a);
   std::int64_t const query = a.heads / a.kv_heads * head.q;
   std::int64_t const group = query + 2 * head.kv;
-  Range const own = part_of(a.kv_heads * group, tp, index);
-  Range const columns{0, t.tensor.columns};
+  IndexRange const own = part_of(a.kv_heads * group, tp, index);
+  IndexRange const columns{0, t.tensor.columns};
   std::int64_t const before = part == FusedPart::q ? 0 : part == FusedPart::k ? query : query + head.kv;
   std::int64_t const rows = part == FusedPart::q ? query : head.kv;
   std::vector<ShardRect> rects;
   for (std::int64_t g = own.first / group; g * group < own.end(); ++g) {
-    Range const there = overlap({g * group + before, rows}, own);
+    IndexRange const there = overlap({g * group + before, rows}, own);
     if (there.count == 0) continue;
-    Range const logical{g * rows + there.first - g * group - before, there.count};
+    IndexRange const logical{g * rows + there.first - g * group - before, there.count};
     rects.push_back(row_major(logical, columns, (there.first - own.first) * columns.count));
   }
   return rects;
@@ -42,8 +42,8 @@ std::vector<ShardRect> qkv_rects(Architecture const& a, SyncTensor const& t, Fus
 // What tensor parallelism leaves on its rank `index`.
 std::vector<ShardRect> cell(Architecture const& a, TrainLayout const& l, SyncTensor const& t, int index) {
   int const cut = cut_of(l, t);
-  Range const rows{0, t.tensor.rows};
-  Range const columns{0, t.tensor.columns};
+  IndexRange const rows{0, t.tensor.rows};
+  IndexRange const columns{0, t.tensor.columns};
   FusedPart const part = l.fused ? fused_part(a, t) : FusedPart::none;
   if (is_qkv(part)) return qkv_rects(a, t, part, cut, index);
   switch (t.tensor.split) {
@@ -67,7 +67,7 @@ std::vector<ShardRect> cell(Architecture const& a, TrainLayout const& l, SyncTen
 }
 
 // Elements [own] of a matrix stored row by row: the end of a row, whole rows, the beginning of a row.
-std::vector<ShardRect> flat_rects(ShardRect const& matrix, Range own, std::int64_t offset) {
+std::vector<ShardRect> flat_rects(ShardRect const& matrix, IndexRange own, std::int64_t offset) {
   std::vector<ShardRect> rects;
   std::int64_t const width = matrix.columns.count;
   std::int64_t at = own.first;
@@ -133,15 +133,15 @@ std::vector<ShardRect> piece(TrainLayout const& l, SyncTensor const& t, ShardRec
     case Sharding::whole:
       return {whole};
     case Sharding::rows: {
-      Range rows = part_of(whole.rows.count, parts, index);
+      IndexRange rows = part_of(whole.rows.count, parts, index);
       rows.first += whole.rows.first;
       return {row_major(rows, whole.columns, 0)};
     }
     case Sharding::flat:
       return flat_rects(whole, part_of(whole.count(), parts, index), 0);
     case Sharding::flat_layer: {
-      Range const own = part_of(flat.total, parts, index);
-      Range const there = overlap(own, {flat.offset, whole.count()});
+      IndexRange const own = part_of(flat.total, parts, index);
+      IndexRange const there = overlap(own, {flat.offset, whole.count()});
       return flat_rects(whole, {there.first - flat.offset, there.count}, there.first - own.first);
     }
   }

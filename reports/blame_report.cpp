@@ -87,7 +87,7 @@ std::string timeline_text(std::vector<IncidentFact> const& facts) {
   return out;
 }
 
-std::string evidence_text(std::vector<Evidence> const& evidence) {
+std::string evidence_text(std::vector<BlameEvidence> const& evidence) {
   if (evidence.empty()) return "";
   std::string out = "\nEvidence\n";
   for (std::size_t i = 0; i < std::min(evidence.size(), kShownLines); ++i)
@@ -191,7 +191,7 @@ std::string blame_json(Blame const& b, std::vector<IncidentFact> const& facts) {
                      {"last_completed", known(r.last_completed, -2)}});
   }
   Json evidence = Json::array();
-  for (Evidence const& e : b.evidence)
+  for (BlameEvidence const& e : b.evidence)
     evidence.push_back({{"file", e.file}, {"line", e.line > 0 ? Json(e.line) : Json()}, {"text", e.text}});
   Json timeline = Json::array();
   for (IncidentFact const& f : facts) timeline.push_back(fact_json(f));

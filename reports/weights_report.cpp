@@ -14,7 +14,7 @@
 namespace rollcast {
 namespace {
 
-std::string range_text(Range r) {
+std::string range_text(IndexRange r) {
   return r.count == 1 ? std::to_string(r.first) : fmt::format("{}-{}", r.first, r.end() - 1);
 }
 
@@ -112,7 +112,7 @@ std::size_t busiest_rank(std::vector<LinkBytes> const& ranks) {
   return static_cast<std::size_t>(most - ranks.begin());
 }
 
-std::string what_text(Architecture const& a, SyncTensor const& t, Range rows, Range columns) {
+std::string what_text(Architecture const& a, SyncTensor const& t, IndexRange rows, IndexRange columns) {
   FusedPart const part = fused_part(a, t);
   std::string const whole =
       columns.count == t.tensor.columns ? "" : fmt::format(", columns {}", range_text(columns));
@@ -120,7 +120,7 @@ std::string what_text(Architecture const& a, SyncTensor const& t, Range rows, Ra
     std::int64_t const head = part == FusedPart::q ? head_rows(a).q : head_rows(a).kv;
     if (rows.first % head != 0 || rows.count % head != 0)
       return fmt::format("{} rows {}{}", name, range_text(rows), whole);
-    Range const heads{rows.first / head, rows.count / head};
+    IndexRange const heads{rows.first / head, rows.count / head};
     return fmt::format("{} head{} {}{}", name, heads.count == 1 ? "" : "s", range_text(heads), whole);
   };
   switch (part) {

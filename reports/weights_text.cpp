@@ -181,7 +181,7 @@ std::string pieces_text(Architecture const& a, SyncTensor const& t, std::vector<
   bool const flat = std::all_of(merged.begin() + 1, merged.end(),
                                 [&](PartCopy const& c) { return (&c - 1)->rows.end() == c.rows.first; });
   if (flat) {
-    Range const rows{merged.front().rows.first, merged.back().rows.end() - merged.front().rows.first};
+    IndexRange const rows{merged.front().rows.first, merged.back().rows.end() - merged.front().rows.first};
     return what_text(a, t, rows, {0, t.tensor.columns}) + " (the ends in part)";
   }
   std::string out;

@@ -20,7 +20,7 @@ struct SyncStall {
 // ask for no order of their own.
 std::optional<SyncStall> stall_of_sync(PhaseRun const& p, WeightSync const& sync);
 
-// The run goes on until the last rank waits, and ends there.
-void stop_deadlocked(PhaseRun& p, SyncStall const& stall);
+// The run goes on until the last rank waits, and ends in the incident.
+[[noreturn]] void stop_deadlocked(PhaseRun& p, SyncStall const& stall);
 
 }  // namespace rollcast

@@ -24,7 +24,7 @@ Sample row(double tokens, double width, Seconds time) {
 
 // Every number of this law differs from where the search begins.
 TEST(FitPasses, ALawIsFoundAgain) {
-  PassLaw const law{PassKind::norm, us(3), seconds(4e-10), seconds(3e-9), 2.2, 0.4};
+  PassLaw const law{ElementwisePass::norm, us(3), seconds(4e-10), seconds(3e-9), 2.2, 0.4};
   std::vector<Sample> train, held;
   for (double const width : {1024.0, 4096.0, 16384.0}) {
     for (double tokens = 1; tokens <= 65536; tokens *= 2) {
@@ -33,7 +33,7 @@ TEST(FitPasses, ALawIsFoundAgain) {
                          pass_time(law, gpu(), std::floor(tokens * 1.4), width * 1.3)));
     }
   }
-  PassFit const fit = fit_passes(gpu(), PassKind::norm, train, held);
+  PassFit const fit = fit_passes(gpu(), ElementwisePass::norm, train, held);
   EXPECT_EQ(fit.rows, 51);
   EXPECT_EQ(fit.held_out.rows, 51);
   EXPECT_LT(fit.held_out.median, 0.02);
@@ -45,9 +45,9 @@ TEST(FitPasses, OtherKindsAndGpusAreLeftOut) {
                               row(8, 4096, us(2))};
   rows[0].gpu = "h100-sxm";
   rows[1].variant = "rope";
-  EXPECT_EQ(fit_passes(gpu(), PassKind::norm, rows, {}).rows, 0);  // two points are no law
+  EXPECT_EQ(fit_passes(gpu(), ElementwisePass::norm, rows, {}).rows, 0);  // two points are no law
   rows[1].variant = "norm";
-  EXPECT_EQ(fit_passes(gpu(), PassKind::norm, rows, {}).rows, 3);
+  EXPECT_EQ(fit_passes(gpu(), ElementwisePass::norm, rows, {}).rows, 3);
 }
 
 }  // namespace

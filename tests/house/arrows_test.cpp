@@ -7,6 +7,7 @@
 #include <fstream>
 #include <map>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -92,6 +93,31 @@ TEST(Arrows, TopLevelIsFixed) {
       EXPECT_TRUE(folders.contains(name)) << name;
     }
   }
+}
+
+// Two types of one name in one namespace are a broken program, which no linker tells.
+TEST(Names, EachTypeOfAHeaderOnce) {
+  std::map<std::string, fs::path> seen;
+  for (auto const& [folder, allowed] : kMayInclude) {
+    for (auto const& entry : fs::recursive_directory_iterator(kRoot / folder)) {
+      fs::path const file = fs::relative(entry.path(), kRoot);
+      if (file.extension() != ".hpp" || file.string().starts_with("calibrate/bench/"))
+        continue;  // own programs
+      std::ifstream in(entry.path());
+      for (std::string line; std::getline(in, line);) {
+        std::istringstream words(line);
+        std::string first, name;
+        words >> first >> name;
+        if (line.starts_with("enum class ")) words >> name;
+        bool const type =
+            line.starts_with("struct ") || line.starts_with("class ") || line.starts_with("enum class ");
+        if (!type || line.ends_with(";") == (line.find('{') == std::string::npos)) continue;
+        auto const [at, is_new] = seen.emplace(name, file);
+        EXPECT_TRUE(is_new) << name << " is in " << at->second << " and in " << file;
+      }
+    }
+  }
+  EXPECT_GT(seen.size(), 100u);
 }
 
 }  // namespace

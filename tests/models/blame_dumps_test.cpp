@@ -4,6 +4,7 @@
 
 #include "models/blame.hpp"
 #include "models/dump_waits.hpp"
+#include "models/rank_text.hpp"
 #include "tests/models/flight_fixtures.hpp"
 
 namespace rollcast {
@@ -279,10 +280,10 @@ TEST(BlameDumps, GroupsOfOneNameAndOtherRanksAreDifferentGroups) {
   EXPECT_THAT(b.culprits, ElementsAre(1));
 }
 
-TEST(RankList, FoldsRuns) {
-  EXPECT_EQ(rank_list({3}), "rank 3");
-  EXPECT_EQ(rank_list({0, 1, 2, 5, 7, 8}), "ranks 0-2, 5, 7, 8");
-  EXPECT_EQ(rank_list({}), "no rank");
+TEST(NamedRanks, FoldsRuns) {
+  EXPECT_EQ(named_ranks({3}), "rank 3");
+  EXPECT_EQ(named_ranks({0, 1, 2, 5, 7, 8}), "ranks 0-2, 5, 7, 8");
+  EXPECT_EQ(named_ranks({}), "no rank");
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 namespace rollcast {
 namespace {
 
-Shard rows_of(std::int64_t columns, Range rows) { return {{{rows, {0, columns}, 0, columns}}, {0}}; }
+Shard rows_of(std::int64_t columns, IndexRange rows) { return {{{rows, {0, columns}, 0, columns}}, {0}}; }
 
 // 384 x 256 is 3 x 2 blocks. Two parts of 192 rows: the blocks of rows 128-255 lie in both.
 TEST(Fp8Blocks, ABoundaryWithinABlockCutsARowOfBlocks) {

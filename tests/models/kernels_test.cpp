@@ -181,7 +181,8 @@ TEST(Kernels, MeasuredExpertsHoldTheirPasses) {
   LayerShape const shape = layer_shape(a, 0, Cut{1, 1, false});
   KernelTables tables;
   PassLaw law;
-  for (PassKind const kind : {PassKind::norm, PassKind::rope, PassKind::activation, PassKind::add}) {
+  for (ElementwisePass const kind :
+       {ElementwisePass::norm, ElementwisePass::rope, ElementwisePass::activation, ElementwisePass::add}) {
     law.kind = kind;
     tables.passes.resize(1);
     tables.passes[0].laws.push_back(law);

@@ -15,7 +15,7 @@ Gpu gpu() {
   return g;
 }
 
-PassLaw norm() { return {PassKind::norm, us(1), seconds(1e-9), seconds(2e-9), 2.0, 0.5}; }
+PassLaw norm() { return {ElementwisePass::norm, us(1), seconds(1e-9), seconds(2e-9), 2.0, 0.5}; }
 
 // Width 3000: latency 1 + 3 = 4 us. 250 tokens: 250 x 3000 x 4 = 3 MB, in the cache: 3 us at 1 TB/s, twice
 // that 6 us, and 0.5 us of tokens: 6.5 us; sqrt(16 + 42.25) = 7.632168761 us.
@@ -31,32 +31,33 @@ TEST(PassPrices, BeyondTheCacheBytesCostMore) {
 
 TEST(PassPrices, ZeroTokensTakeNoTimeAndAnUnknownKindHasNoPrice) {
   PassTable const t{{norm()}};
-  EXPECT_EQ(pass_time(t, gpu(), PassKind::norm, 0, 3000)->value, 0);
-  EXPECT_FALSE(pass_time(t, gpu(), PassKind::rope, 1, 3000));
-  EXPECT_FALSE(fused_time(t, gpu(), {PassKind::add, PassKind::norm}, 1, 3000));
+  EXPECT_EQ(pass_time(t, gpu(), ElementwisePass::norm, 0, 3000)->value, 0);
+  EXPECT_FALSE(pass_time(t, gpu(), ElementwisePass::rope, 1, 3000));
+  EXPECT_FALSE(fused_time(t, gpu(), {ElementwisePass::add, ElementwisePass::norm}, 1, 3000));
 }
 
 // Add and norm of 250 tokens of 3000: latencies 4 us and 2 us, the longer one counts. Flows 6.5 us and
 // 250 x 3000 x 6 B = 4.5 us; apart they move 10 B an element, together 8: 11 x 0.8 = 8.8 us;
 // sqrt(16 + 77.44) = 9.666436779 us.
 TEST(PassPrices, FusedPassesShareOneLatencyAndDoNotReadAgain) {
-  PassTable const t{{norm(), {PassKind::add, us(2), seconds(0), seconds(0), 1.0, 0}}};
-  EXPECT_NEAR(fused_time(t, gpu(), {PassKind::add, PassKind::norm}, 250, 3000)->value * 1e6, 9.666436779,
-              1e-8);
-  EXPECT_DOUBLE_EQ(fused_time(t, gpu(), {PassKind::norm}, 250, 3000)->value,
-                   pass_time(t, gpu(), PassKind::norm, 250, 3000)->value);
+  PassTable const t{{norm(), {ElementwisePass::add, us(2), seconds(0), seconds(0), 1.0, 0}}};
+  EXPECT_NEAR(fused_time(t, gpu(), {ElementwisePass::add, ElementwisePass::norm}, 250, 3000)->value * 1e6,
+              9.666436779, 1e-8);
+  EXPECT_DOUBLE_EQ(fused_time(t, gpu(), {ElementwisePass::norm}, 250, 3000)->value,
+                   pass_time(t, gpu(), ElementwisePass::norm, 250, 3000)->value);
 }
 
 TEST(PassPrices, TimeNeverFallsWhenBytesGrow) {
-  PassTable const t{{norm(), {PassKind::add, us(2), seconds(0), seconds(0), 0.9, 0.3}}};
+  PassTable const t{{norm(), {ElementwisePass::add, us(2), seconds(0), seconds(0), 0.9, 0.3}}};
   for (double width = 128; width <= 65536; width *= 2) {
     double tokens_before = 0, fused_before = 0;
     for (double tokens = 1; tokens < 1e6; tokens *= 1.07) {
-      double const time = pass_time(t, gpu(), PassKind::norm, tokens, width)->value;
-      double const fused = fused_time(t, gpu(), {PassKind::add, PassKind::norm}, tokens, width)->value;
+      double const time = pass_time(t, gpu(), ElementwisePass::norm, tokens, width)->value;
+      double const fused =
+          fused_time(t, gpu(), {ElementwisePass::add, ElementwisePass::norm}, tokens, width)->value;
       EXPECT_GE(time, tokens_before);
       EXPECT_GE(fused, fused_before);
-      EXPECT_GE(pass_time(t, gpu(), PassKind::norm, tokens, width * 1.01)->value, time);
+      EXPECT_GE(pass_time(t, gpu(), ElementwisePass::norm, tokens, width * 1.01)->value, time);
       tokens_before = time;
       fused_before = fused;
     }
@@ -64,12 +65,12 @@ TEST(PassPrices, TimeNeverFallsWhenBytesGrow) {
 }
 
 TEST(PassPrices, TextComesBack) {
-  PassTable const t{{norm(), {PassKind::adam, us(2), seconds(0), seconds(0), 1.25, 0}}};
+  PassTable const t{{norm(), {ElementwisePass::adam, us(2), seconds(0), seconds(0), 1.25, 0}}};
   std::string const text = to_text(t);
   Parsed<PassTable> const back = pass_table_from(text);
   ASSERT_TRUE(back.value) << back.error;
   ASSERT_EQ(back.value->laws.size(), 2U);
-  EXPECT_EQ(back.value->laws[1].kind, PassKind::adam);
+  EXPECT_EQ(back.value->laws[1].kind, ElementwisePass::adam);
   EXPECT_EQ(to_text(*back.value), text);
 }
 
@@ -82,8 +83,9 @@ TEST(PassPrices, BadTextIsAnError) {
 }
 
 TEST(PassPrices, EveryKindHasANameAndBytes) {
-  for (PassKind const k : {PassKind::norm, PassKind::rope, PassKind::activation, PassKind::add,
-                           PassKind::embedding, PassKind::log_softmax, PassKind::adam}) {
+  for (ElementwisePass const k :
+       {ElementwisePass::norm, ElementwisePass::rope, ElementwisePass::activation, ElementwisePass::add,
+        ElementwisePass::embedding, ElementwisePass::log_softmax, ElementwisePass::adam}) {
     EXPECT_EQ(pass_kind_of(name_of(k)), k);
     EXPECT_GT(bytes_per_element(k), 0);
   }
