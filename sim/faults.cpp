@@ -218,7 +218,8 @@ void watch_ends(PhaseRun const& p, std::vector<Seconds> const& ends, Seconds end
 }
 
 void watch_counts(RunState& run, Team& team, std::vector<ReplicaTimes> const& passes, Seconds start) {
-  if (!is_fully_sharded(team.job.train) || team.stages.size() > 1) return;
+  TrainerOptions const& t = team.job.train;
+  if (t.equal_micro_batches || !is_fully_sharded(t) || team.stages.size() > 1) return;
   std::size_t fewest = passes.front().times.size(), most = 0;
   for (ReplicaTimes const& r : passes) {
     fewest = std::min(fewest, r.times.size());

@@ -99,6 +99,11 @@ bool is_missing(Stall const& s, RankClassInfo const& c) {
   });
 }
 
+int pool_of_cause(Stall const& s) {
+  if (!s.missing.empty()) return s.missing.front().pool;
+  return s.waiting.empty() ? 0 : s.waiting.front().pool;
+}
+
 // Cuts what was recorded ahead of time, and tells what the ranks do until the end.
 void cut_spans(RunState& run, Stall const& s, Seconds end) {
   EventLog& log = run.log;
@@ -140,10 +145,16 @@ void cut_spans(RunState& run, Stall const& s, Seconds end) {
                             : waits             ? "waits for ranks that do not come"
                                                 : "idle until the job ends");
   }
-  for (auto const& pool : run.pools) {
+  // A phase ends with the cause; what is waited behind it belongs to no step's work. The pool of the cause
+  // last.
+  std::vector<PoolState*> pools;
+  for (auto const& pool : run.pools) pools.push_back(pool.get());
+  int const of_cause = pool_of_cause(s);
+  std::stable_partition(pools.begin(), pools.end(), [&](PoolState* p) { return p->index != of_cause; });
+  for (PoolState* pool : pools) {
     if (!pool->progress) continue;
     PhaseRecorder{run.recorder, pool->progress->batch->step, pool->progress->phase}.window(
-        pool->index, min(pool->progress->start, end), end);
+        pool->index, min(pool->progress->start, s.at), s.at);
   }
 }
 

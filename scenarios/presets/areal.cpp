@@ -82,6 +82,7 @@ std::vector<PresetValue> areal_preset(PresetCase const& c) {
   } else if (c.trainer == TrainerKind::fsdp2) {
     add(v, {{"train.kernels", "eager", kHfKernels}, kHfAttention});
   }
+  add(v, {{"watchdog.timeout", "7200 s", "areal/api/cli_args.py: the trainer's process groups wait 7200 s"}});
   return v;
 }
 

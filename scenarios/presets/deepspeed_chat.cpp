@@ -57,6 +57,9 @@ std::vector<PresetValue> deepspeed_chat_preset(PresetCase const& c) {
     add(v, {{"framework.order", "[update_actor]",
              "DeepSpeed-Chat training/step1_supervised_finetuning/main.py"}});
   add(v, {{"train.trainer", "deepspeed", kMain}});
+  add(v, {kNoController,
+          kTorchrun,
+          {"watchdog.timeout", "1800 s", "deepspeed/constants.py: default_pg_timeout 30 min"}});
   if (c.trainer != TrainerKind::deepspeed) return v;
   add(v, {{"train.zero_stage", "2", kScript}, {"train.micro_batch", "4", kScript}});
   if (c.algorithm != AlgorithmKind::sft) add(v, {{"train.logprob_micro_batch", "4", kScript}});

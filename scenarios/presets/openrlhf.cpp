@@ -161,6 +161,7 @@ std::vector<PresetValue> openrlhf_preset(PresetCase const& c) {
             kHfAttention});
   }
   if (online) add_rollout(v, c);
+  add(v, {{"watchdog.timeout", "1800 s", "deepspeed/constants.py: default_pg_timeout 30 min"}});
   return v;
 }
 

@@ -33,6 +33,12 @@ inline void add(std::vector<PresetValue>& table, std::initializer_list<PresetVal
 // ---- shared rows
 // -------------------------------------------------------------------------------------------------------
 
+// Every rank runs the whole loop under torchrun or a launcher that behaves like it.
+inline constexpr PresetValue kNoController = {"framework.single_controller", "false",
+                                              "every rank runs the script; there is no driver"};
+inline constexpr PresetValue kTorchrun = {
+    "launcher.kind", "torchrun", "accelerate launch, deepspeed: one process a rank, ended with the first"};
+
 // vLLM blog on sleep mode, level 1, Qwen3-Coder-30B-A3B (30.53e9 parameters, 61.1 GB in bf16) on one A100:
 // sleep 2.78 s, wake 2.85 s. At the 26.2 GB/s that nvbandwidth shows for pinned copies on an A100 the bytes
 // take 2.33 s.

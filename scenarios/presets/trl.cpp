@@ -81,6 +81,9 @@ std::vector<PresetValue> trl_preset(PresetCase const& c) {
     add(v, {{"train.gradients", "bf16",
              "TRL examples/accelerate_configs/multi_gpu.yaml: mixed_precision bf16"}});
   }
+  add(v, {kNoController,
+          kTorchrun,
+          {"watchdog.timeout", "1800 s", "transformers TrainingArguments: ddp_timeout 1800"}});
   return v;
 }
 

@@ -136,11 +136,6 @@ bool read_cluster(Fields& f, ClusterSpec& c, ScenarioPlace const& place) {
   return good;
 }
 
-// Hugging Face's and DeepSpeed's loops run on every rank, and so does a loop of one's own.
-bool has_controller(FrameworkKind k) {
-  return k != FrameworkKind::none && k != FrameworkKind::trl && k != FrameworkKind::deepspeed_chat;
-}
-
 void read_framework(Fields& f, FrameworkOptions& o) {
   o = FrameworkOptions{};
   o.kind = FrameworkKind::none;
@@ -162,15 +157,14 @@ void read_framework(Fields& f, FrameworkOptions& o) {
   auto const read_map = [&](Fields& g) {
     g.custom("base", "name of a framework", "none", "the preset to start from",
              [&](Value const& v) { read_name(g, "base", v); });
-    o.single_controller = has_controller(o.kind);
+    o.single_controller = g.listing() || o.kind != FrameworkKind::none;
     describe(g, o);
-    if (g.listing()) g.rows().back().fallback = "the framework's";
   };
   f.custom("framework", "name of a framework, or a map", "none", "phase order, switching and defaults",
            [&](Value const& v) {
              if (v.kind != ValueKind::map) {
                read_name(f, "framework", v);
-               o.single_controller = has_controller(o.kind);
+               o.single_controller = o.kind != FrameworkKind::none;
                return;
              }
              Fields inner(f.reading(), &v, "framework", v.mark, "default");

@@ -74,12 +74,12 @@ void describe(Fields& f, TrainerOptions& t) {
   f.integer("pack_tokens", t.pack_tokens, kTokens, "tokens of one pack; 0: the longest sequence");
   f.flag("dynamic_batching", t.dynamic_batching,
          "micro-batches by a budget of tokens instead of a number of sequences");
-  if (f.listing() || t.dynamic_batching) {
-    f.flag("equal_micro_batches", t.equal_micro_batches,
-           "every data-parallel rank runs as many as the fullest; else each as many as it needs");
-  } else {
-    f.forbid("equal_micro_batches", "only dynamic batching counts them");
-  }
+  f.flag("equal_micro_batches", t.equal_micro_batches,
+         "dynamic batching: every data-parallel rank runs as many as the fullest; else each as many as it "
+         "needs");
+  if (!f.listing() && !t.dynamic_batching && !t.equal_micro_batches)
+    f.problem(f.mark_of("equal_micro_batches"), "equal_micro_batches", "only dynamic batching counts them",
+              "write dynamic_batching: true, or remove the key");
   f.integer("tokens_per_micro_batch", t.tokens_per_micro_batch, kBudget, "that budget, per rank");
   f.integer("logprob_tokens_per_micro_batch", t.logprob_tokens_per_micro_batch, kBudget,
             "the same in log-probability forwards");

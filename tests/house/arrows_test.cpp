@@ -111,7 +111,8 @@ TEST(Names, EachTypeOfAHeaderOnce) {
         if (line.starts_with("enum class ")) words >> name;
         bool const type =
             line.starts_with("struct ") || line.starts_with("class ") || line.starts_with("enum class ");
-        if (!type || line.ends_with(";") == (line.find('{') == std::string::npos)) continue;
+        bool const forward = line.ends_with(";") && line.find('{') == std::string::npos;
+        if (!type || forward) continue;
         auto const [at, is_new] = seen.emplace(name, file);
         EXPECT_TRUE(is_new) << name << " is in " << at->second << " and in " << file;
       }

@@ -51,10 +51,16 @@ std::set<std::string> listed(std::string const& document) {
 }
 
 TEST(JsonSchema, ListsExactlyTheKeysOfARun) {
-  std::set<std::string> keys = written(json_text(analyse(small_log_with_oom())));
+  EventLog incident = small_log_with_oom();
+  StallRecord stall;
+  stall.waiting_ranks = stall.missing_ranks = {0};
+  incident.stalls = {stall};
+  incident.happenings.emplace_back().ranks = {0};
+  incident.remedies.emplace_back();
+  std::set<std::string> keys = written(json_text(analyse(incident)));
   keys.merge(written(json_text(analyse(small_log_of_a_long_run()))));
   // Of a completed run these lists are empty.
-  for (char const* empty : {"oom[]", "failures[]"}) keys.erase(empty);
+  for (char const* empty : {"oom[]", "failures[]", "stalls[]", "incident"}) keys.erase(empty);
   EXPECT_EQ(listed(run_json_markdown()), keys);
 }
 

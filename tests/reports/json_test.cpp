@@ -37,6 +37,7 @@ TEST(Json, HasTheStableKeysInOrder) {
                                             "oom",
                                             "stalls",
                                             "failures",
+                                            "incident",
                                             "critical_path"}));
 }
 

@@ -224,9 +224,6 @@ TEST(Scenario, KeysThatMakeNoSenseForTheAlgorithmAreProblems) {
 }
 
 TEST(Scenario, KnownButNotSimulatedIsSaid) {
-  for (std::string const key : {"faults", "network", "watchdog", "launcher"}) {
-    EXPECT_EQ(problem_of(read_example({key + "=[]"}), key).what.rfind("not simulated yet", 0), 0U) << key;
-  }
   ScenarioResult const kept = read_example({"score.environment={turns: 2, keep_kv: true}"});
   ASSERT_TRUE(kept.scenario) << format(kept.problems);
   std::vector<Problem> const run = check_simulated(*kept.scenario);

@@ -15,7 +15,7 @@ constexpr char const* kText =
     "  prompt_tokens: 127\n"
     "  response_tokens: {lognormal: {mean: 1019, p95: 100}, max: 3969}\n"       // 6
     "train: {trainer: megatron, micro_batch: 0, recompute: ful, bucket: 80}\n"  // 7, 8, 9
-    "faults: []\n"                                                              // 10
+    "faults: yes\n"                                                             // 10
     "train: {}\n";                                                              // 11
 
 TEST(TenMistakes, GetAnAnswerEach) {
@@ -36,7 +36,7 @@ TEST(TenMistakes, GetAnAnswerEach) {
       {8, 41, "train.micro_batch"},
       {8, 55, "train.recompute"},
       {8, 68, "train.bucket"},
-      {9, 1, "faults"},
+      {9, 9, "faults"},
       {10, 1, "train"},
   };
   ASSERT_EQ(r.problems.size(), expected.size()) << format(r.problems);
