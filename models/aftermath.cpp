@@ -143,16 +143,22 @@ class Teller {
   }
 
   void tell_waiting() {
-    std::string const others = waited_for();
+    std::string const missing = waited_for();
     tell_each(
         HappeningKind::waits, [](Fate const& f) { return std::optional(f.rank->since); },
         [&](std::string const& ranks, StalledGroup const& g, Line const& l) {
-          return fmt::format("{} wait{} in {} {} of {}{}", ranks, l.ranks.size() == 1 ? "s" : "", g.operation,
-                             g.sequence, g.name, others);
+          std::string const others = stops(l.ranks.front()) ? " for the others" : missing;
+          return fmt::format("{} wait{} in {} of {}{}", ranks, l.ranks.size() == 1 ? "s" : "",
+                             operation_text(g), g.name, others);
         });
   }
+  // Ranks that went on elsewhere wait too.
+  bool stops(int rank) const {
+    return std::any_of(stall_.missing.begin(), stall_.missing.end(),
+                       [&](MissingRank const& m) { return m.rank == rank; });
+  }
   std::string waited_for() const {
-    if (!stall_.cycle.empty()) return ", " + stall_.cycle;
+    if (!stall_.cycle.empty()) return {};  // the cause tells it
     if (!stall_.elsewhere.empty()) return " for " + stall_.elsewhere;
     if (stall_.missing.empty()) return ", which the network does not carry";
     return " for " + who(job_, stall_.missing.front().pool, missing_ranks());
@@ -177,8 +183,8 @@ class Teller {
     tell_each(
         HappeningKind::detects, [](Fate const& f) { return f.end.detected; },
         [&](std::string const& ranks, StalledGroup const& g, Line const&) {
-          return fmt::format("watchdog of {}: {} {} of {} is not done after {}", ranks, g.operation,
-                             g.sequence, g.name, format(g.timeout.value_or(watchdog_.timeout)));
+          return fmt::format("watchdog of {}: {} of {} is not done after {}", ranks, operation_text(g),
+                             g.name, format(g.timeout.value_or(watchdog_.timeout)));
         });
     tell_each(
         HappeningKind::dumps, [](Fate const& f) { return f.end.dumped; },

@@ -15,4 +15,8 @@ std::string_view name_of(GroupTimer t) {
   throw std::logic_error("no such GroupTimer");
 }
 
+std::string operation_text(StalledGroup const& g) {
+  return g.sequence ? g.operation + " " + std::to_string(*g.sequence) : g.operation;
+}
+
 }  // namespace rollcast

@@ -18,12 +18,15 @@ std::string_view name_of(GroupTimer t);
 
 // A communicator with an operation that does not end.
 struct StalledGroup {
-  std::string name;           // "fsdp", "gradients of stage 0"
-  std::string operation;      // as PyTorch's OpType: "ALLGATHER"
-  std::int64_t sequence = 0;  // of the group's collectives, from 1
+  std::string name;                           // "fsdp", "gradients of stage 0"
+  std::string operation;                      // as PyTorch's OpType: "ALLGATHER"
+  std::optional<std::int64_t> sequence = {};  // of the group's collectives, from 1; absent: not counted
   GroupTimer timer = GroupTimer::c10d;
   std::optional<Seconds> timeout = {};  // its own; absent: the watchdog's
 };
+
+// "ALLGATHER 81".
+std::string operation_text(StalledGroup const& g);
 
 // Ranks are numbered within their pool.
 struct WaitingRank {

@@ -173,7 +173,7 @@ Json stalls_json(Analysis const& a) {
                    {"cause", r.cause},
                    {"group", r.group.empty() ? Json() : Json(r.group)},
                    {"op", r.operation.empty() ? Json() : Json(r.operation)},
-                   {"seq", r.group.empty() ? Json() : Json(r.sequence)},
+                   {"seq", r.sequence ? Json(*r.sequence) : Json()},
                    {"waiting_ranks", r.waiting_ranks},
                    {"missing_ranks", r.missing_ranks},
                    {"enqueued", time(r.enqueued)},

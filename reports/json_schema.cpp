@@ -112,7 +112,7 @@ constexpr Key kRunKeys[] = {
     {"stalls[].cause", "text", "the first cause, as a sentence"},
     {"stalls[].group", "text", "communicator with the first timer; null: nobody waits in a collective"},
     {"stalls[].op", "text", "its collective, as PyTorch's OpType"},
-    {"stalls[].seq", "integer", "its number in the group, from 1"},
+    {"stalls[].seq", "integer", "its number in the group, from 1; null: not counted"},
     {"stalls[].waiting_ranks[]", "integer", "of the pool, in that group"},
     {"stalls[].missing_ranks[]", "integer", "for whom they wait; none: the network does not carry it"},
     {"stalls[].enqueued", "number", "when the first of them began to wait"},

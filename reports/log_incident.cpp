@@ -24,8 +24,9 @@ std::optional<Seconds> read_time(LogFields& f) {
 
 Json log_record(StallRecord const& r) {
   return Json::array({"stall", r.time.value, name_of(r.kind), r.pool, r.cause, r.group, r.operation,
-                      r.sequence, r.waiting_ranks, r.missing_ranks, or_null(r.enqueued), or_null(r.detected),
-                      or_null(r.killed), r.gpu_seconds_lost ? Json(*r.gpu_seconds_lost) : Json()});
+                      r.sequence ? Json(*r.sequence) : Json(), r.waiting_ranks, r.missing_ranks,
+                      or_null(r.enqueued), or_null(r.detected), or_null(r.killed),
+                      r.gpu_seconds_lost ? Json(*r.gpu_seconds_lost) : Json()});
 }
 
 Json log_record(Happening const& h) {
@@ -42,7 +43,7 @@ StallRecord read_stall(LogFields& f, EventLog const& log) {
   r.cause = f.text();
   r.group = f.text();
   r.operation = f.text();
-  r.sequence = f.count("a number of collectives");
+  if (!f.skip_null()) r.sequence = f.count("a number of collectives");
   r.waiting_ranks = read_ranks(f);
   r.missing_ranks = read_ranks(f);
   r.enqueued = read_time(f);

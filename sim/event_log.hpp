@@ -165,8 +165,8 @@ struct StallRecord {
   std::string cause;
   std::string group;  // of the first timer, or where most wait; empty: in no collective
   std::string operation;
-  std::int64_t sequence = 0;
-  std::vector<int> waiting_ranks;  // ascending
+  std::optional<std::int64_t> sequence;  // absent: not counted
+  std::vector<int> waiting_ranks;        // ascending
   std::vector<int> missing_ranks;
   std::optional<Seconds> enqueued;  // the earliest
   std::optional<Seconds> detected;
@@ -199,6 +199,7 @@ struct EventLog {
   std::vector<OomRecord> ooms;
   std::vector<FailureRecord> failures;
   std::vector<StallRecord> stalls;
+  std::optional<Stall> stall;                            // behind all of it; not part of a saved log
   std::vector<Happening> happenings;                     // of an incident, by time
   std::vector<Remedy> remedies;                          // what would have ended it sooner
   std::optional<MemorySnapshot> snapshot;                // not part of a saved log

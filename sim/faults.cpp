@@ -126,6 +126,7 @@ void slow_link(RunState& run, PoolState& pool, Fault const& f) {
 
 void happen(RunState& run, Fault const& f) {
   PoolState& pool = *run.pools[static_cast<std::size_t>(f.pool)];
+  if (f.kind == FaultKind::leak) return;  // grow_leaks
   if (f.kind == FaultKind::slow) return slow_ranks(pool, f);
   if (f.kind == FaultKind::link) return slow_link(run, pool, f);
   if (f.kind == FaultKind::hang && f.ranks.empty()) {
@@ -167,6 +168,30 @@ void start_faults(RunState& run, PoolState& pool) {
       when = start_of_micro_batch(run, pool.index, f.ranks.front(), f.micro_batches);
     run.engine.at(when, [&run, &f] { happen(run, f); });
   }
+}
+
+void grow_leaks(RunState& run, int step) {
+  for (Fault const& f : run.job.faults) {
+    bool const begun = f.at ? *f.at <= run.engine.now() : f.step <= step;
+    if (f.kind != FaultKind::leak || !begun) continue;
+    PoolState& pool = *run.pools[static_cast<std::size_t>(f.pool)];
+    LedgerLine line;
+    line.category = MemoryCategory::activations;
+    line.bytes = f.bytes;
+    line.name = "leak after " + step_name(step);
+    for (std::size_t c = 0; c < pool.placement.classes.size(); ++c) {
+      std::vector<int> const& ranks = pool.placement.classes[c].ranks;
+      if (std::find(ranks.begin(), ranks.end(), f.ranks.front()) == ranks.end()) continue;
+      pool.ledgers[static_cast<std::size_t>(pool.ledger_of_class[c])].lines.push_back(line);
+    }
+  }
+}
+
+std::optional<int> leaking_rank(PoolState const& pool) {
+  for (Fault const& f : pool.job.faults) {
+    if (f.kind == FaultKind::leak && f.pool == pool.index) return f.ranks.front();
+  }
+  return std::nullopt;
 }
 
 void watch_idle(RunState& run, PoolState& pool) {

@@ -11,6 +11,12 @@ struct ReplicaTimes;
 void arm_faults(RunState& run);
 // Faults of this phase and step, which begins its work now; also ranks of the pool that stopped before it.
 void start_faults(RunState& run, PoolState& pool);
+// After a step: what leaks is held from now on, by the ranks of the leaking one's stage that are followed
+// through PyTorch's allocator (sim/followed_memory.hpp).
+void grow_leaks(RunState& run, int step);
+// The rank of the pool that leaks, if one does.
+std::optional<int> leaking_rank(PoolState const& pool);
+
 // Ends the run where the pool's ranks wait too long for another pool's work, from now on: only without a
 // controller, where they wait in a collective.
 void watch_idle(RunState& run, PoolState& pool);

@@ -8,6 +8,7 @@
 #include "models/engine_memory.hpp"
 #include "models/residency.hpp"
 #include "models/sync_gather.hpp"
+#include "sim/faults.hpp"
 #include "sim/micro_batches.hpp"
 
 namespace rollcast {
@@ -184,7 +185,8 @@ void follow_memory(PoolState& pool, RunOptions const& options) {
   bool const near = std::any_of(pool.ledgers.begin(), pool.ledgers.end(), [](RankLedger const& l) {
     return peak(l).bytes >= kNearCapacity * l.capacity;
   });
-  if (!near && !always && !options.record_allocations) return;
+  bool const leaks = leaking_rank(pool).has_value();
+  if (!near && !always && !leaks && !options.record_allocations) return;
   TrainerOptions const& t = pool.job.train;
   bool const flat = t.kind == TrainerKind::megatron || t.kind == TrainerKind::deepspeed;
   int const stages = holds_models(pool.job) ? t.parallel.pp : 1;
@@ -209,7 +211,8 @@ std::optional<OomRecord> follow_phase(PhaseRun const& p, Team* team) {
     followed.memory.set_time(p.run.engine.now());
     Step const step = take_through(p, here, work, followed);
     if (!step.failure) continue;
-    OomRecord const oom = record_of(p, here, work, followed, step);
+    OomRecord oom = record_of(p, here, work, followed, step);
+    oom.rank = leaking_rank(p.pool).value_or(oom.rank);  // it has the least room
     if (p.run.options.record_allocations)
       p.run.log.snapshot = followed.memory.snapshot(oom.rank % p.pool.job.cluster.node.gpus);
     return oom;

@@ -2,6 +2,7 @@
 #include "sim/faults.hpp"
 #include "sim/replica_run.hpp"
 #include "sim/sample_shards.hpp"
+#include "sim/waiting.hpp"
 
 namespace rollcast {
 namespace {
@@ -68,6 +69,7 @@ void forward_pass(PhaseRun& p, Team& team) {
   }
   watch_ends(p, of_class, last);
   p.run.engine.delay(last - start);
+  if (!all.empty()) team.layer_collectives += collectives_of(team, all.front(), false);
 }
 
 }  // namespace rollcast

@@ -184,6 +184,10 @@ void end_in_incident(RunState& run, Stall const& stall) {
   }
   log.remedies = remedies(stall, w, l, size, run.options.seed);
   log.happenings = std::move(a.happenings);
+  log.stall = stall;
+  for (StalledGroup& g : log.stall->groups) {
+    if (g.timer == GroupTimer::c10d) g.timeout = g.timeout.value_or(w.timeout);
+  }
   cut_spans(run, stall, a.ended ? *a.ended : stall.at);
   if (!a.stop_is_noticed) log.stalls.push_back(std::move(record));
   run.stopped = true;

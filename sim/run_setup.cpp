@@ -10,6 +10,7 @@
 #include "models/gradient_buckets.hpp"
 #include "models/rollout_prices.hpp"
 #include "models/stage_layers.hpp"
+#include "models/weight_sync.hpp"
 #include "sim/cluster.hpp"
 #include "sim/crossings.hpp"
 #include "sim/followed_memory.hpp"
@@ -98,6 +99,15 @@ void share_network(NetworkOptions const& n, Cluster& cluster) {
   }
 }
 
+// One sender to engines on other nodes; parts of the model go out of all ranks, which the prices spread.
+bool sends_weights_away(RunState const& run, PoolState const& pool) {
+  if (!has_rollout(run.job.algorithm) || pool_of(run.job, Role::actor) != pool.index) return false;
+  int const engines = pool_of(run.job, Role::rollout);
+  bool const apart = engines != pool.index && !same_node(run.job, pool.index, engines);
+  return apart && pool.job.cluster.node.nics > 0 &&
+         sync_method(run.job, SyncDistance::apart) != SyncMethod::point_to_point;
+}
+
 // The gradient groups of all trained models on a pool; their links are shared, so they are planned together.
 void add_gradient_groups(RunState& run, PoolState& pool) {
   std::vector<Team*> trained;
@@ -129,8 +139,14 @@ void add_gradient_groups(RunState& run, PoolState& pool) {
         cluster.network.nic[static_cast<std::size_t>(f->node * pool.job.cluster.node.nics + f->nic)];
     for (LinkId link : {cable.up, cable.down}) traffics.push_back({"faulty NIC", {{{link, 1}}}});
   }
-  auto const parts = build_platform(run.engine, cluster, traffics);
-  for (std::size_t i = first_fault; i < traffics.size(); ++i) {
+  if (sends_weights_away(run, pool))
+    traffics.push_back({"weight sync", {outside_crossings(cluster, 0, Heading::out)}});
+  auto parts = build_platform(run.engine, cluster, traffics);
+  if (sends_weights_away(run, pool)) {
+    pool.sync_parts = parts.back();
+    parts.pop_back();
+  }
+  for (std::size_t i = first_fault; i < parts.size(); ++i) {
     Fault const& f = *link_faults(run.job, pool)[(i - first_fault) / 2];
     pool.fault_links.push_back({f.node, f.nic, parts[i].front().links.front(), parts[i].front().narrowest});
   }

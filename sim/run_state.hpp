@@ -77,6 +77,8 @@ struct PoolState {
   std::vector<MissingRank> stopped = {};  // by a fault while the pool was idle
   std::string stop_cause = {};
   std::vector<FaultLink> fault_links = {};
+  std::vector<FlowPart> sync_parts =
+      {};  // the way of the weights to another pool's nodes, out of the first rank
   std::optional<AlarmId> idle_limit =
       {};  // when those that wait for another pool's work have waited too long
 
@@ -99,6 +101,7 @@ struct Team {
   // ranks of their own.
   std::vector<CommunicatorId> gradients;
   std::vector<CommunicatorId> expert_gradients = {};
+  std::int64_t layer_collectives = 0;  // of the layers in all passes so far, where ranks share parameters
 
   int replicas() const { return static_cast<int>(pool->placement.classes_of_stage.size()); }
 };

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/faults.hpp"
+
 namespace rollcast {
 namespace {
 
@@ -14,6 +16,7 @@ std::int64_t samples_with_signal(RunState const& run, Batch const& batch) {
 }  // namespace
 
 void record_step(RunState& run, Batch const& batch, Seconds start) {
+  grow_leaks(run, batch.step);
   if (batch.step < 0) return;
   StepRecord record;
   record.start = start;

@@ -1,9 +1,13 @@
 // Colocated switching and weight sync as spans: host copies, and each part of a weight sync.
+#include <fmt/format.h>
+
+#include <memory>
 #include <stdexcept>
 #include <vector>
 
 #include "models/switching.hpp"
 #include "models/weight_sync.hpp"
+#include "sim/incident.hpp"
 #include "sim/run_state.hpp"
 #include "sim/sync_stall.hpp"
 
@@ -89,12 +93,67 @@ void record_weight_sync(PhaseRecorder const& recorder, PoolState const& pool, We
   }
 }
 
+// Nobody can say when a broadcast ends whose network carries nothing; c10d's watchdog ends it, where it
+// watches.
+[[noreturn]] void stop_unsent(PhaseRun& p, Seconds start) {
+  Stall stall;
+  stall.at = start;
+  stall.cause =
+      fmt::format("the network does not carry the weights in weight_sync of {}", step_name(p.batch.step));
+  stall.groups = {{"weight sync", "BROADCAST", {}, GroupTimer::none, {}}};
+  if (p.run.job.framework.sync_watchdog) stall.groups.front().timer = GroupTimer::c10d;
+  stall.waiting.push_back({p.pool.index, 0, 0, start});
+  PoolState& engines = *p.run.rollout->pool;
+  for (int r = 0; r < engines.job.cluster.gpus(); ++r) stall.waiting.push_back({engines.index, r, 0, start});
+  end_in_incident(p.run, stall);
+}
+
+// The weights go out as a flow beside what else is on the sender's NIC: the part on the wire takes so much
+// longer. Blocks until they are out.
+Seconds send(PhaseRun& p, SyncWire const& wire) {
+  if (p.pool.sync_parts.empty() || !(wire.bytes.value > 0)) return Seconds(0);
+  Engine& engine = p.run.engine;
+  Seconds const start = engine.now();
+  Seconds const alone = wire.bytes / wire.bandwidth;
+  Bytes const stream(alone.value / seconds_per_stream_byte(p.pool.sync_parts));
+  auto const left = std::make_shared<int>(0);
+  auto const sent = std::make_shared<Wake>();
+  std::vector<FlowId> flows;
+  for (FlowPart const& part : p.pool.sync_parts) {
+    if ((stream * part.share).value < 1) continue;
+    ++*left;
+    flows.push_back(engine.flow(part.route, stream * part.share, "weight sync", [&engine, left, sent] {
+      if (--*left == 0) engine.wake(*sent);
+    }));
+  }
+  if (flows.empty()) return Seconds(0);
+  Seconds const limit = start + max(alone * 2.0, p.run.job.watchdog.timeout);
+  if (!engine.wait_until(limit, *sent)) {
+    for (FlowId f : flows) engine.cancel(f);
+    stop_unsent(p, start);
+  }
+  return max(Seconds(0), engine.now() - start - alone);
+}
+
+void lengthen(WeightSync& sync, Seconds by) {
+  for (SyncStage& stage : sync.stages) {
+    for (SyncChain& chain : stage) {
+      for (SyncPart& part : chain) {
+        if (part.cause != SyncCause::wire) continue;
+        part.time += by;
+        return;
+      }
+    }
+  }
+}
+
 }  // namespace
 
 void synchronise_weights(PhaseRun& p) {
   Seconds const start = p.run.engine.now();
-  WeightSync const sync = weight_sync_of(p.run);
-  if (auto const stall = stall_of_sync(p, sync)) return stop_deadlocked(p, *stall);
+  WeightSync sync = weight_sync_of(p.run);
+  if (auto const stall = stall_of_sync(p, sync)) stop_deadlocked(p, *stall);
+  lengthen(sync, send(p, sync.wire));
   record_weight_sync(p.recorder, p.pool, sync, start);
   PoolState& engines = *p.run.rollout->pool;
   if (&engines != &p.pool) {
@@ -102,7 +161,7 @@ void synchronise_weights(PhaseRun& p) {
     p.recorder.window(engines.index, start, start + sync.total());
     engines.idle_since = start + sync.total();
   }
-  p.run.engine.delay(sync.total());
+  p.run.engine.delay(start + sync.total() - p.run.engine.now());
 }
 
 }  // namespace rollcast

@@ -9,6 +9,7 @@
 #include "sim/faults.hpp"
 #include "sim/replica_run.hpp"
 #include "sim/sample_shards.hpp"
+#include "sim/waiting.hpp"
 
 namespace rollcast {
 namespace {
@@ -254,7 +255,10 @@ Seconds optimizer_step(Update& u, int replica, std::size_t step, Seconds start) 
 
 void train_replica(Update& u, int replica) {
   Seconds start = u.run.engine.now();
-  for (std::size_t k = 0; k < u.steps.size(); ++k) start = optimizer_step(u, replica, k, start);
+  for (std::size_t k = 0; k < u.steps.size(); ++k) {
+    start = optimizer_step(u, replica, k, start);
+    if (replica == 0) u.team.layer_collectives += collectives_of(u.team, u.steps[k].front(), true);
+  }
   if (--u.replicas_left == 0) u.run.engine.wake(u.done);
 }
 

@@ -54,7 +54,7 @@ struct Cell {
 // Ranks that share a sequence.
 StalledGroup sequence_group(Job const& job) {
   bool const heads = job.train.context_parallel == ContextParallel::ulysses;
-  return {"context parallel", heads ? "ALLTOALL" : "RECV", 1, GroupTimer::c10d, {}};
+  return {"context parallel", heads ? "ALLTOALL" : "RECV", {}, GroupTimer::c10d, {}};
 }
 
 class Propagation {
@@ -122,10 +122,32 @@ class Propagation {
     changed_ = true;
   }
 
+  // With the number of the gather that the stopped rank does not come to; those of embedding and head not
+  // counted.
+  StalledGroup shard_group_now() const {
+    StalledGroup g = layer_group(team_.job);
+    if (stopped_.ranks.empty()) return g;
+    Cell const cell = cell_of(stopped_.ranks.front());
+    Pass const& p = passes_[static_cast<std::size_t>(cell.replica)];
+    std::int64_t done = team_.layer_collectives;
+    for (PipelineOp const& op : p.schedule.ops) {
+      Seconds const begin = p.start + op.start, end = p.start + op.end;
+      int const each = collectives_of_layer(op.backward);
+      if (end <= stopped_.at) {
+        done += std::int64_t{each} * layers_of(op.stage);
+      } else if (begin < stopped_.at) {
+        done +=
+            each * static_cast<std::int64_t>((stopped_.at - begin) / ((end - begin) / layers_of(op.stage)));
+      }
+    }
+    g.sequence = done + 1;
+    return g;
+  }
+
   // Ranks that gather every layer together.
   void block_shards(Stall& stall) {
     int const size = team_.job.train.shard_ranks > 0 ? team_.job.train.shard_ranks : team_.job.cluster.gpus();
-    int const group = add_group(stall, layer_group(team_.job));
+    int const group = add_group(stall, shard_group_now());
     for (int rank : stopped_.ranks) {
       int const first = rank / size * size;
       for (int r = first; r < std::min(first + size, team_.job.cluster.gpus()); ++r) {
@@ -293,7 +315,7 @@ void engines_wait(Stall& stall, PoolState const& pool, Stopped const& stopped) {
   std::set<int> engines;
   for (int r : stopped.ranks) engines.insert(r / size);
   for (int e : engines) {
-    stall.groups.push_back({"engine " + std::to_string(e), "ALLREDUCE", 1, GroupTimer::rpc, {}});
+    stall.groups.push_back({"engine " + std::to_string(e), "ALLREDUCE", {}, GroupTimer::rpc, {}});
     int const group = static_cast<int>(stall.groups.size()) - 1;
     for (int r = e * size; r < (e + 1) * size; ++r) {
       if (std::find(stopped.ranks.begin(), stopped.ranks.end(), r) == stopped.ranks.end())
@@ -310,25 +332,34 @@ bool gathers_to_generate(RunState const& run, PoolState const& pool) {
 
 }  // namespace
 
+int collectives_of_layer(bool backward) { return backward ? 2 : 1; }
+
+std::int64_t collectives_of(Team const& team, ReplicaTimes const& r, bool training) {
+  std::int64_t layers = 0;
+  for (Stage const& s : team.stages) layers += s.layers;
+  int const each = collectives_of_layer(false) + (training ? collectives_of_layer(true) : 0);
+  return layers * each * static_cast<std::int64_t>(r.times.size());
+}
+
 StalledGroup default_group(Phase phase) {
-  return {"default", phase == Phase::checkpoint ? "ALLREDUCE" : "BROADCAST", 1, GroupTimer::c10d, {}};
+  return {"default", phase == Phase::checkpoint ? "ALLREDUCE" : "BROADCAST", {}, GroupTimer::c10d, {}};
 }
 
 StalledGroup layer_group(Job const& job) {
   TrainerOptions const& t = job.train;
   Parallel const& p = t.parallel;
   if (is_fully_sharded(t))
-    return {t.kind == TrainerKind::deepspeed ? "zero3" : "fsdp", "ALLGATHER", 1, GroupTimer::c10d, {}};
+    return {t.kind == TrainerKind::deepspeed ? "zero3" : "fsdp", "ALLGATHER", {}, GroupTimer::c10d, {}};
   if (p.tp > 1)
-    return {"tensor parallel", t.sequence_parallel ? "ALLGATHER" : "ALLREDUCE", 1, GroupTimer::c10d, {}};
+    return {"tensor parallel", t.sequence_parallel ? "ALLGATHER" : "ALLREDUCE", {}, GroupTimer::c10d, {}};
   if (p.cp > 1) return sequence_group(job);
-  return {"expert parallel", "ALLTOALL", 1, GroupTimer::c10d, {}};
+  return {"expert parallel", "ALLTOALL", {}, GroupTimer::c10d, {}};
 }
 
 StalledGroup gradient_group(RunState const& run, Team const& team, int stage) {
   TrainerOptions const& t = team.job.train;
   bool const sharded = t.distributed_optimizer || t.zero_stage >= 1;
-  StalledGroup g{"gradients", sharded ? "REDUCE_SCATTER" : "ALLREDUCE", 1, GroupTimer::c10d, {}};
+  StalledGroup g{"gradients", sharded ? "REDUCE_SCATTER" : "ALLREDUCE", {}, GroupTimer::c10d, {}};
   if (static_cast<std::size_t>(stage) < team.gradients.size()) {
     CommunicatorId const id = team.gradients[static_cast<std::size_t>(stage)];
     g.name = run.collectives.name(id);
@@ -357,7 +388,7 @@ Stall stall_after(RunState& run, Stopped const& stopped) {
   } else if (phase == Phase::weight_sync) {
     GroupTimer const timer =
         colocated(run.job) || run.job.framework.sync_watchdog ? GroupTimer::c10d : GroupTimer::none;
-    all_wait(stall, pool, stopped, {"weight sync", "BROADCAST", 1, timer, {}});
+    all_wait(stall, pool, stopped, {"weight sync", "BROADCAST", {}, timer, {}});
   } else if (!controller) {
     all_wait(stall, pool, stopped, default_group(phase));
   }

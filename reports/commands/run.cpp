@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +15,8 @@
 #include "reports/commands/outputs.hpp"
 #include "reports/commands/profile_input.hpp"
 #include "reports/commands/scenario_input.hpp"
+#include "reports/flight_record_json.hpp"
+#include "reports/incident_dumps.hpp"
 #include "reports/memory_snapshot.hpp"
 #include "reports/output_file.hpp"
 #include "reports/step_peak.hpp"
@@ -32,6 +35,7 @@ struct Arguments {
   bool explain = false;
   std::string max_memory;
   std::string profile;
+  std::string dumps;
 };
 
 // One sentence when the forecast would take more memory than it may; empty if it fits.
@@ -77,6 +81,20 @@ std::optional<std::vector<Profile>> profiles_of(Arguments const& arguments, Job 
   return profiles;
 }
 
+// A file for each rank that dumps. Empty, or what went wrong.
+std::string write_dumps(EventLog const& log, std::string const& folder) {
+  if (folder.empty()) return {};
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return fmt::format("cannot make the folder {}: {}", folder, error.message());
+  for (FlightDump const& d : incident_dumps(log)) {
+    std::string const path =
+        (std::filesystem::path(folder) / (flight_record_name(d.rank) + ".json")).string();
+    if (std::string problem = write_file(path, flight_record_json(d)); !problem.empty()) return problem;
+  }
+  return {};
+}
+
 int run(Arguments const& arguments) {
   std::vector<std::string> inputs = inputs_of(arguments.scenario);
   if (!arguments.profile.empty()) inputs.push_back(arguments.profile);
@@ -111,6 +129,7 @@ int run(Arguments const& arguments) {
     if (std::string const error = write_file(arguments.outputs.snapshot, text); !error.empty())
       return refuse(error);
   }
+  if (std::string const error = write_dumps(log, arguments.dumps); !error.empty()) return refuse(error);
   return write_outputs(log, arguments.outputs);
 }
 
@@ -139,6 +158,12 @@ void add_run_command(CLI::App& app, int& exit_code) {
                    "trainer's fullest, for pytorch.org/memory_viz (a name that ends in .pickle), or as JSON")
       ->check(output_path())
       ->type_name("FILE");
+  command
+      ->add_option(
+          "--dumps", arguments->dumps,
+          "Write what PyTorch's flight recorders of the ranks dump in an incident into this folder, for "
+          "rollcast blame")
+      ->type_name("FOLDER");
   command->add_flag("--explain", arguments->explain, "Print every value and where it came from first");
   command
       ->add_option("--max-memory", arguments->max_memory,
