@@ -13,6 +13,8 @@
 namespace rollcast {
 namespace {
 
+constexpr Seconds kWorthwhile(10);  // a remedy saves at least so much
+
 // One waiting rank and what becomes of it.
 struct Fate {
   WaitingRank const* rank = nullptr;
@@ -292,7 +294,7 @@ std::vector<Remedy> remedies(Stall const& stall, WatchdogOptions const& watchdog
   std::vector<Remedy> out;
   auto const consider = [&](std::string what, WatchdogOptions const& w, LauncherOptions const& l) {
     std::optional<Seconds> const sooner = aftermath(stall, w, l, job, seed).ended;
-    if (!sooner || (ended && !(*sooner < *ended))) return;
+    if (!sooner || (ended && *ended - *sooner < kWorthwhile)) return;
     // Where it would not have ended at all, what is saved has no bound.
     out.push_back({std::move(what), *sooner, ended ? *ended - *sooner : Seconds(0)});
   };

@@ -56,7 +56,7 @@ struct Remedy {
   Seconds ended;
   Seconds saved;  // of every GPU of the job
 };
-// Largest saving first; only those that save.
+// Largest saving first; only those that save ten seconds, or end what does not end.
 std::vector<Remedy> remedies(Stall const& stall, WatchdogOptions const& watchdog,
                              LauncherOptions const& launcher, JobSize const& job, std::uint64_t seed);
 

@@ -83,11 +83,11 @@ void add_other_collective(Stall& stall, Stopped const& s) {
 }
 
 // The scoring of the samples does not end. No rank waits in a collective while a driver waits for it.
-[[noreturn]] void hang_scoring(RunState& run, PoolState const& pool) {
+[[noreturn]] void hang_scoring(RunState& run, PoolState const& pool, Fault const& f) {
   Stall stall;
   stall.at = run.engine.now();
   stall.elsewhere = "the scoring of the samples";
-  stall.cause = "the scoring of the samples" + where(run, pool) + " does not end";
+  stall.cause = fmt::format("the scoring of the samples of {} does not end", step_name(f.step));
   if (!run.job.framework.single_controller) {
     stall.groups.push_back(default_group(pool.progress ? pool.progress->phase : Phase::generate));
     for (int r = 1; r < pool.job.cluster.gpus(); ++r) stall.waiting.push_back({pool.index, r, 0, stall.at});
@@ -126,13 +126,14 @@ void slow_link(RunState& run, PoolState& pool, Fault const& f) {
 
 void happen(RunState& run, Fault const& f) {
   PoolState& pool = *run.pools[static_cast<std::size_t>(f.pool)];
+  run.happened.insert(&f);
   if (f.kind == FaultKind::leak) return;  // grow_leaks
   if (f.kind == FaultKind::slow) return slow_ranks(pool, f);
   if (f.kind == FaultKind::link) return slow_link(run, pool, f);
   if (f.kind == FaultKind::hang && f.ranks.empty()) {
     // A time-out of the reward function ends the sample, and the run goes on.
     if (run.job.score.timeout.value > 0) return;
-    hang_scoring(run, pool);
+    hang_scoring(run, pool, f);
   }
   if (pool.progress) stop_ranks(run, pool, f);
   // Nobody of the pool can wait for it yet.
@@ -187,6 +188,18 @@ void grow_leaks(RunState& run, int step) {
   }
 }
 
+std::string unhappened_faults(RunState const& run) {
+  std::string list;
+  for (std::size_t i = 0; i < run.job.faults.size(); ++i) {
+    if (!run.happened.contains(&run.job.faults[i]))
+      list += fmt::format("{}faults[{}]", list.empty() ? "" : ", ", i);
+  }
+  if (list.empty()) return {};
+  return list +
+         " did not happen: it lies behind the end of the run (simulate more steps with --steps), or nothing "
+         "was there for it to hit";
+}
+
 std::optional<int> leaking_rank(PoolState const& pool) {
   for (Fault const& f : pool.job.faults) {
     if (f.kind == FaultKind::leak && f.pool == pool.index) return f.ranks.front();
@@ -201,7 +214,11 @@ void watch_idle(RunState& run, PoolState& pool) {
     Stall stall;
     Seconds const since = run.engine.now() - run.job.watchdog.timeout;
     stall.at = since;
-    stall.cause = "rank 0 waits for another pool's work" + where(run, pool);
+    std::string const of =
+        run.pools.size() > 1 ? " of " + run.log.pools[static_cast<std::size_t>(pool.index)].name : "";
+    stall.cause =
+        "rank 0" + of + " waits for the work of the other pools longer than the time-out of its peers";
+
     stall.missing.push_back({pool.index, 0, Stop::hangs, since});
     stall.groups.push_back(default_group(pool.progress ? pool.progress->phase : Phase::generate));
     for (int r = 1; r < pool.job.cluster.gpus(); ++r) stall.waiting.push_back({pool.index, r, 0, since});
@@ -236,8 +253,8 @@ void watch_ends(PhaseRun const& p, std::vector<Seconds> const& ends, Seconds end
     }
     std::vector<int> late;
     for (MissingRank const& m : stall.missing) late.push_back(m.rank);
-    stall.cause =
-        fmt::format("{}{} takes longer than the others' time-out", counted_ranks(late), where(run, pool));
+    stall.cause = fmt::format("{}{} takes longer than the time-out of its peers", counted_ranks(late),
+                              where(run, pool));
     end_in_incident(run, stall);
   });
 }

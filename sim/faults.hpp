@@ -14,6 +14,8 @@ void start_faults(RunState& run, PoolState& pool);
 // After a step: what leaks is held from now on, by the ranks of the leaking one's stage that are followed
 // through PyTorch's allocator (sim/followed_memory.hpp).
 void grow_leaks(RunState& run, int step);
+// A note of faults that the run has not come to; empty: there are none.
+std::string unhappened_faults(RunState const& run);
 // The rank of the pool that leaks, if one does.
 std::optional<int> leaking_rank(PoolState const& pool);
 

@@ -160,6 +160,7 @@ struct RunState {
   // Groups that the step before has left unfinished (partial rollout).
   std::vector<std::pair<std::int64_t, std::vector<StepSample>>> carried = {};
   bool stopped = false;  // the run ended otherwise than completed
+  std::set<Fault const*> happened = {};
   std::shared_ptr<Background> background =
       {};                           // the critic's update, where the next step does not wait for it
   Seconds checkpoint_written = {};  // when the last write behind the phases ends

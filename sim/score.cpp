@@ -40,7 +40,13 @@ bool scoring_hangs(PhaseRun const& p) {
 void score_samples(PhaseRun& p) {
   Seconds const start = p.run.engine.now();
   Seconds scored = is_scored(p.run) ? start : scored_by_all(p);
-  if (scoring_hangs(p)) scored += p.run.job.score.timeout;
+  if (scoring_hangs(p)) {
+    if (!(p.run.job.score.timeout.value > 0)) {
+      Wake never;  // the fault ends the run
+      p.run.engine.wait(never);
+    }
+    scored += p.run.job.score.timeout;
+  }
   Seconds const end = scored + p.run.job.framework.driver_per_step;
   char const* const label =
       p.run.job.score.sandbox ? "sandboxes score the samples" : "rules score the samples";

@@ -89,6 +89,7 @@ EventLog simulate(Scenario const& scenario, std::span<Profile const* const> of_p
   }
   keep_snapshot(run);
   if (std::string note = retries_note(run); !note.empty()) log.notes.push_back(std::move(note));
+  if (std::string note = unhappened_faults(run); !note.empty()) log.notes.push_back(std::move(note));
   if (std::string note = unmeasured_collectives(run); !note.empty()) log.notes.push_back(std::move(note));
   return log;
 }

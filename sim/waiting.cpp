@@ -342,7 +342,7 @@ std::int64_t collectives_of(Team const& team, ReplicaTimes const& r, bool traini
 }
 
 StalledGroup default_group(Phase phase) {
-  return {"default", phase == Phase::checkpoint ? "ALLREDUCE" : "BROADCAST", {}, GroupTimer::c10d, {}};
+  return {"default_pg", phase == Phase::checkpoint ? "ALLREDUCE" : "BROADCAST", {}, GroupTimer::c10d, {}};
 }
 
 StalledGroup layer_group(Job const& job) {

@@ -92,9 +92,9 @@ std::string_view meaning_of(FaultKind k) {
     case FaultKind::desync:
       return "a rank calls another collective than the others";
     case FaultKind::slow:
-      return "kernels of these ranks are slower";
+      return "kernels of these ranks are slower, from the next pass on";
     case FaultKind::link:
-      return "a NIC carries less, or nothing";
+      return "a NIC carries less, or nothing, from then on";
     case FaultKind::server:
       return "a rollout engine goes with all its ranks";
     case FaultKind::leak:
