@@ -104,8 +104,9 @@ void slow_ranks(PoolState& pool, Fault const& f) {
 // Nothing comes through: all that gather together wait.
 void cut_gathers(RunState& run, PoolState& pool) {
   if (!pool.progress || pool.progress->team == nullptr || !is_fully_sharded(pool.job.train)) return;
-  Stopped const s{pool.index, {}, run.engine.now(), Stop::hangs, "a NIC" + where(run, pool) + " is cut"};
-  Stall stall = stall_after(run, s);
+  Stall stall;
+  stall.at = run.engine.now();
+  stall.cause = "a NIC" + where(run, pool) + " is cut";
   stall.groups = {layer_group(pool.job)};
   for (int r = 0; r < pool.job.cluster.gpus(); ++r) stall.waiting.push_back({pool.index, r, 0, stall.at});
   end_in_incident(run, stall);
