@@ -40,7 +40,8 @@ class Teller {
       : stall_(stall), watchdog_(watchdog), launcher_(launcher), job_(job), seed_(seed) {}
 
   Aftermath tell() {
-    out_.happenings.push_back({stall_.at, stall_.at, HappeningKind::cause, 0, missing_ranks(), stall_.cause});
+    out_.happenings.push_back(
+        {stall_.at, stall_.at, HappeningKind::cause, pool_of_cause(), missing_ranks(), stall_.cause});
     decide_fates();
     decide_end();
     tell_waiting();
@@ -58,6 +59,10 @@ class Teller {
     std::vector<int> ranks;
     for (MissingRank const& m : stall_.missing) ranks.push_back(m.rank);
     return ranks;
+  }
+  int pool_of_cause() const {
+    if (!stall_.missing.empty()) return stall_.missing.front().pool;
+    return stall_.waiting.empty() ? 0 : stall_.waiting.front().pool;
   }
   StalledGroup const& group_of(WaitingRank const& w) const {
     return stall_.groups.at(static_cast<std::size_t>(w.group));
@@ -81,37 +86,65 @@ class Teller {
     }
   }
 
-  // The launcher's part; without it every waiting rank must end by itself.
-  void decide_end() {
-    for (MissingRank const& m : stall_.missing) {
-      std::optional<Seconds> seen = noticed(launcher_, m.stop, m.at);
-      if (watchdog_.worker_heartbeat.value > 0 && m.stop != Stop::hangs) {
-        Seconds const missed = m.at + watchdog_.worker_heartbeat * watchdog_.missed_heartbeats;
-        if (!seen || missed < *seen) by_heartbeat_ = true;
-        seen = earliest(seen, missed);
+  // A stop that the launcher, or a worker that misses its heartbeats, sees.
+  void notice(MissingRank const& m) {
+    std::optional<Seconds> seen = noticed(launcher_, m.stop, m.at);
+    if (watchdog_.worker_heartbeat.value > 0 && m.stop != Stop::hangs) {
+      Seconds const missed = m.at + watchdog_.worker_heartbeat * watchdog_.missed_heartbeats;
+      if (!seen || missed < *seen) {
+        seen = missed;
+        heartbeat_ = earliest(heartbeat_, missed);
       }
-      seen_ = earliest(seen_, seen);
     }
-    out_.stop_is_noticed = seen_ && !(first_death_ && *first_death_ < *seen_) && !(rpc_ && *rpc_ < *seen_);
+    see(seen, m.pool, m.rank);
+  }
+  void see(std::optional<Seconds> t, int pool, int rank) {
+    if (!t || (seen_ && !(*t < *seen_))) return;
+    seen_ = t;
+    seen_at_ = {pool, node_of(pool, rank)};
+  }
+  int node_of(int pool, int rank) const {
+    auto const p = static_cast<std::size_t>(pool);
+    return p < job_.gpus_per_node.size() && job_.gpus_per_node[p] > 0 ? rank / job_.gpus_per_node[p] : 0;
+  }
+
+  // What the launcher does, and what the waiting ranks do by themselves.
+  void decide_end() {
+    if (stall_.called) rpc_ = earliest(rpc_, *stall_.called + watchdog_.rpc_timeout);
+    for (MissingRank const& m : stall_.missing) notice(m);
+    std::optional<Seconds> const own = seen_;
+    for (MissingRank const& m : stall_.later) notice(m);
     if (launcher_.kind != LauncherKind::none) {
-      if (rpc_) seen_ = earliest(seen_, noticed(launcher_, Stop::raised, *rpc_));
-      if (first_death_) seen_ = earliest(seen_, noticed(launcher_, Stop::exited, *first_death_));
+      if (rpc_) see(noticed(launcher_, Stop::raised, *rpc_), -1, 0);
+      for (Fate const& f : fates_)
+        if (f.end.dies) see(noticed(launcher_, Stop::exited, *f.end.dies), f.rank->pool, f.rank->rank);
     }
     out_.detected = earliest(earliest(first_timer_, rpc_), seen_);
     out_.by_watchdog = first_timer_ && !(*out_.detected < *first_timer_);
-    if (seen_) {
-      out_.ended = all_gone(launcher_, *seen_, job_.nodes);
-      return;
+    out_.stop_is_noticed = own && !(*seen_ < *own);
+    if (seen_) out_.ended = all_gone(launcher_, *seen_, job_.nodes);
+    if (std::optional<Seconds> const last = last_death(); last && (!out_.ended || *last < *out_.ended)) {
+      out_.ended = last;
+      by_themselves_ = true;
     }
-    if (fates_.empty()) return;
+  }
+  // Of the waiting ranks, where each has one.
+  std::optional<Seconds> last_death() const {
+    if (fates_.empty()) return std::nullopt;
     Seconds last = stall_.at;
     for (Fate const& f : fates_) {
-      if (!f.end.dies) return;
+      if (!f.end.dies) return std::nullopt;
       last = max(last, *f.end.dies);
     }
-    out_.ended = last;
+    return last;
   }
 
+  // Processes of the node whose failure the launcher saw first are gone before the others.
+  bool is_there(int pool, int rank, Seconds t) const {
+    if (!happens(t)) return false;
+    bool const first_node = seen_ && !by_themselves_ && seen_at_ == std::pair{pool, node_of(pool, rank)};
+    return !first_node || t <= *seen_ + launcher_.same_node;
+  }
   bool happens(Seconds t) const { return !out_.ended || t <= *out_.ended; }
 
   // The same of several ranks is one line.
@@ -125,7 +158,7 @@ class Teller {
     std::map<std::pair<int, int>, Line> out;  // by pool and group
     for (Fate const& f : fates_) {
       std::optional<Seconds> const t = when(f);
-      if (!t || !happens(*t)) continue;
+      if (!t || !is_there(f.rank->pool, f.rank->rank, *t)) continue;
       auto const [at, is_new] = out.try_emplace({f.rank->pool, f.rank->group}, Line{*t, *t, {}});
       at->second.first = min(at->second.first, *t);
       at->second.last = max(at->second.last, *t);
@@ -167,12 +200,18 @@ class Teller {
   }
 
   void tell_stops() {
-    if (!seen_) return;
+    for (MissingRank const& m : stall_.later) {
+      if (!happens(m.at)) continue;
+      std::string what =
+          who(job_, m.pool, {m.rank}) + (m.stop == Stop::exited ? " is killed" : " raises an exception");
+      out_.happenings.push_back({m.at, m.at, HappeningKind::cause, m.pool, {m.rank}, std::move(what)});
+    }
+    if (!seen_ || !happens(*seen_)) return;
     bool const by_timer = (rpc_ && *rpc_ <= *seen_) || (first_death_ && *first_death_ <= *seen_);
     std::string what =
         fmt::format("{} sees {}", launcher_.kind == LauncherKind::none ? "a peer" : launcher_name(),
                     by_timer ? "the failure" : "the stop");
-    if (by_heartbeat_)
+    if (heartbeat_ && !(*seen_ < *heartbeat_))
       what = fmt::format("{} heartbeats of {} are missed", watchdog_.missed_heartbeats,
                          format(watchdog_.worker_heartbeat));
     out_.happenings.push_back({*seen_, *seen_, HappeningKind::notices, 0, {}, std::move(what)});
@@ -225,7 +264,10 @@ class Teller {
     RankEnd const told = end_of_told(watchdog_, *first_timer_);
     std::vector<int> alive;
     for (MissingRank const& m : stall_.missing) {
-      if (!is_gone(launcher_.kind, m.stop)) alive.push_back(m.rank);
+      bool const waits = std::any_of(stall_.waiting.begin(), stall_.waiting.end(), [&](WaitingRank const& w) {
+        return w.pool == m.pool && w.rank == m.rank;
+      });
+      if (!is_gone(launcher_.kind, m.stop) && !waits) alive.push_back(m.rank);
     }
     if (alive.empty()) return;
     int const pool = stall_.missing.front().pool;
@@ -240,9 +282,10 @@ class Teller {
   void tell_end() {
     if (!out_.ended) return;
     std::string const what =
-        seen_ ? fmt::format("{} has ended all processes of the job",
-                            launcher_.kind == LauncherKind::none ? "the job's own check" : launcher_name())
-              : "nobody waits any more";
+        seen_ && !by_themselves_
+            ? fmt::format("{} has ended all processes of the job",
+                          launcher_.kind == LauncherKind::none ? "the job's own check" : launcher_name())
+            : "nobody waits any more";
     out_.happenings.push_back({*out_.ended, *out_.ended, HappeningKind::ends, 0, {}, what});
   }
 
@@ -253,7 +296,9 @@ class Teller {
   std::uint64_t seed_;
   std::vector<Fate> fates_;
   std::optional<Seconds> first_timer_, rpc_, first_death_, seen_;
-  bool by_heartbeat_ = false;
+  std::optional<Seconds> heartbeat_;
+  std::pair<int, int> seen_at_ = {-1, -1};  // pool and node of the failure that is seen first
+  bool by_themselves_ = false;              // the job ends with the last waiting rank
   Aftermath out_;
 };
 

@@ -3,8 +3,9 @@
 //
 // The job ends at the earliest of
 //   what the launcher does once it sees a rank stop, or one that the watchdog has ended (torchrun, ray)
-//   the end of the last waiting rank, each by its own timer (none)
-//   worker heartbeats, where they are on: the launcher is told after the missed ones
+//   the end of the last waiting rank, each by its own timer
+//   worker heartbeats, where they are on: workers end the job after the missed ones of one whose process or
+//   work has ended
 // and never where nobody has a timer and nobody notices.
 #pragma once
 
@@ -36,6 +37,7 @@ struct JobSize {
   int gpus = 0;
   int nodes = 0;
   std::vector<std::string> pools = {};  // names; one or none: ranks are told without
+  std::vector<int> gpus_per_node = {};  // of each pool; empty: one node
 };
 
 struct Aftermath {

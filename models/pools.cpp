@@ -44,6 +44,10 @@ std::int64_t total_gpus(Job const& job) {
   return sum;
 }
 
+bool has_network(Job const& job) {
+  return job.cluster.node.nics > 0 && (job.cluster.nodes > 1 || job.pools.size() > 1);
+}
+
 bool same_node(Job const& job, int a, int b) {
   if (a == b) return false;
   std::vector<Pool> const pools = pools_of(job);

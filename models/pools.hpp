@@ -15,6 +15,8 @@ bool holds_models(Job const& job);
 // Whether the engines share their GPUs with the actor, so that they take turns.
 bool colocated(Job const& job);
 std::int64_t total_gpus(Job const& job);
+// Whether ranks of this view reach others over NICs.
+bool has_network(Job const& job);
 // Whether two pools are parts of one node.
 bool same_node(Job const& job, int a, int b);
 

@@ -49,6 +49,10 @@ struct Stall {
   std::vector<MissingRank> missing;  // empty: all have come, and the network does not carry it
   std::vector<StalledGroup> groups;
   std::vector<WaitingRank> waiting;
+  // Ranks that stop later by themselves, where the job has not ended by then.
+  std::vector<MissingRank> later = {};
+  // A caller waits for an engine from then on, and gives up after WatchdogOptions::rpc_timeout.
+  std::optional<Seconds> called = {};
   // The cycle of a deadlock, in words; empty: there is none.
   std::string cycle;
   // Who is waited for where no rank is: "the reward function in the driver". Nothing of NCCL is to blame

@@ -40,6 +40,7 @@ RankEnd end_of_waiting(WatchdogOptions const& o, Seconds enqueued, Seconds group
   Seconds const slept = o.dump_on_timeout ? detected + o.dump_wait * kDumpWaits : detected;
   if (o.error_handling == ErrorHandling::skip_clean_up) {
     end.dies = slept;
+    if (end.dumped) end.dumped = min(*end.dumped, slept);
     return end;
   }
   if (!o.abort_hangs) {
@@ -49,7 +50,7 @@ RankEnd end_of_waiting(WatchdogOptions const& o, Seconds enqueued, Seconds group
   }
   if (!o.monitoring) return end;
   if (o.dump_on_timeout) {
-    end.dies = detected + kStorePoll + o.heartbeat;
+    end.monitor = end.dies = detected + kStorePoll + o.heartbeat;
   } else {
     end.monitor = second_look(detected, group_start, o.heartbeat);
     end.dies = end.monitor;

@@ -36,7 +36,7 @@ class FaultChecker {
         add(fmt::format("there is no rank {} among {} GPUs", r, gpus),
             fmt::format("write 0 to {}", gpus - 1));
     }
-    if (f.kind == FaultKind::link) check_link(f, pool.cluster);
+    if (f.kind == FaultKind::link) check_link(f, pool);
     if (f.kind == FaultKind::hang && f.ranks.empty() && (f.at || f.phase != Phase::score))
       add("a hang of the scoring needs its phase", "write on: {step: 1, phase: score}, or name a rank");
     bool const of_pass = f.kind == FaultKind::skip || f.kind == FaultKind::desync;
@@ -57,8 +57,9 @@ class FaultChecker {
       add(fmt::format("there is no engine {} among {}", f.ranks.front(), engines),
           fmt::format("write 0 to {}", engines - 1));
   }
-  void check_link(Fault const& f, ClusterSpec const& c) {
-    if (c.nodes < 2 || c.node.nics == 0)
+  void check_link(Fault const& f, Job const& pool) {
+    ClusterSpec const& c = pool.cluster;
+    if (!has_network(pool))
       return add("one node has no network to be slow", "write slow: {...}, or more nodes");
     if (f.node >= c.nodes || f.nic >= c.node.nics)
       add(fmt::format("there is no NIC {} of node {}", f.nic, f.node),

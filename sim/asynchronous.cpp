@@ -6,6 +6,7 @@
 #include <map>
 
 #include "models/admission.hpp"
+#include "sim/faults.hpp"
 #include "sim/phases.hpp"
 #include "sim/rollout_loop.hpp"
 #include "sim/schedules.hpp"
@@ -200,9 +201,14 @@ void run_asynchronous(RunState& run) {
   Batch first{.step = -warm_up_steps(run.job)};
   if (!has_memory(run, first, Phase::generate)) return;
   AsyncRollout rollout(run);
+  Batch generated;  // stands for what the engines generate all the time
+  PoolState& engines = *run.rollout->pool;
   for (int step = -warm_up_steps(run.job); step < run.options.steps; ++step) {
     Seconds const start = run.engine.now();
     Batch batch{.step = step};
+    generated.step = step;
+    engines.progress = Progress{Phase::generate, &generated, nullptr, start, {}};
+    start_faults(run, engines);
     for (int part = 0; part < parts; ++part) {
       if (!train_part(run, rollout, batch)) return;
     }

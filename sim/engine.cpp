@@ -152,7 +152,10 @@ void Engine::Impl::abandon_all() {
   doomed_.clear();
   to_start_.clear();
   finished_.clear();
-  to_cancel_.clear();
+  for (auto const& comm : std::exchange(to_cancel_, {})) {  // dropped while it runs, SimGrid crashes
+    comm->cancel();
+    cancelled_.push_back(comm);
+  }
   for (auto const& a : actors_) {
     a->killed = true;
     if (a->started && !a->ended) a->actor->kill();

@@ -38,7 +38,7 @@ std::vector<int> ranks_of(RunState const& run, Fault const& f) {
 std::string where(RunState const& run, PoolState const& pool) {
   std::string const of =
       run.pools.size() > 1 ? " of " + run.log.pools[static_cast<std::size_t>(pool.index)].name : "";
-  if (!pool.progress) return of + ", between two phases";
+  if (!pool.progress) return of + " between two phases";
   return fmt::format("{} in {} of {}", of, name_of(pool.progress->phase),
                      step_name(pool.progress->batch->step));
 }
@@ -59,18 +59,19 @@ std::string cause_of(RunState const& run, PoolState const& pool, Fault const& f)
     case FaultKind::desync:
       return who + place + " calls another collective than the others";
     case FaultKind::server:
-      return fmt::format("rollout engine {}{} goes", f.ranks.front(), place);
+      return fmt::format("rollout engine {}{} dies", f.ranks.front(), place);
     default:
       return who + place;
   }
 }
 
 // The rank itself waits too, in a collective that the others do not call.
-void add_other_collective(Stall& stall, Stopped const& s) {
+void add_other_collective(Stall& stall, Job const& job, Stopped const& s) {
   if (stall.waiting.empty()) return;
-  StalledGroup other = stall.groups[static_cast<std::size_t>(stall.waiting.front().group)];
-  other.operation = "ALLREDUCE";
-  if (other.operation == stall.groups.front().operation) other.operation = "BROADCAST";
+  auto const layers = std::find_if(stall.groups.begin(), stall.groups.end(),
+                                   [&](StalledGroup const& g) { return g.name == layer_group(job).name; });
+  StalledGroup other = layers != stall.groups.end() ? *layers : stall.groups.front();
+  other.operation = other.operation == "ALLREDUCE" ? "BROADCAST" : "ALLREDUCE";
   stall.groups.push_back(other);
   for (int r : s.ranks) stall.waiting.push_back({s.pool, r, static_cast<int>(stall.groups.size()) - 1, s.at});
 }
@@ -78,7 +79,7 @@ void add_other_collective(Stall& stall, Stopped const& s) {
 [[noreturn]] void stop_ranks(RunState& run, PoolState& pool, Fault const& f) {
   Stopped const s{pool.index, ranks_of(run, f), run.engine.now(), stop_of(f.kind), cause_of(run, pool, f)};
   Stall stall = stall_after(run, s);
-  if (f.kind == FaultKind::skip || f.kind == FaultKind::desync) add_other_collective(stall, s);
+  if (f.kind == FaultKind::skip || f.kind == FaultKind::desync) add_other_collective(stall, pool.job, s);
   end_in_incident(run, stall);
 }
 
@@ -96,30 +97,65 @@ void add_other_collective(Stall& stall, Stopped const& s) {
   end_in_incident(run, stall);
 }
 
+void add_damage(PoolState& pool, std::string const& what) {
+  pool.damage += (pool.damage.empty() ? "" : ", ") + what;
+}
+
 void slow_ranks(PoolState& pool, Fault const& f) {
   pool.slowdown.resize(static_cast<std::size_t>(pool.job.cluster.gpus()), 1);
   for (int r : f.ranks) pool.slowdown[static_cast<std::size_t>(r)] = f.factor;
+  add_damage(pool, fmt::format("kernels of {} take {:.3g} times as long", named_ranks(f.ranks), f.factor));
 }
 
-// Nothing comes through: all that gather together wait.
-void cut_gathers(RunState& run, PoolState& pool) {
-  if (!pool.progress || pool.progress->team == nullptr || !is_fully_sharded(pool.job.train)) return;
-  Stall stall;
-  stall.at = run.engine.now();
-  stall.cause = "a NIC" + where(run, pool) + " is cut";
-  stall.groups = {layer_group(pool.job)};
-  for (int r = 0; r < pool.job.cluster.gpus(); ++r) stall.waiting.push_back({pool.index, r, 0, stall.at});
+std::vector<int> ranks_of_nic(ClusterSpec const& c, Fault const& f) {
+  std::vector<int> ranks;
+  for (int g = 0; g < c.node.gpus; ++g) {
+    if (g * c.node.nics / c.node.gpus == f.nic) ranks.push_back(f.node * c.node.gpus + g);
+  }
+  return ranks;
+}
+
+// Whether what the layers and stages of a pass exchange goes over NICs.
+bool passes_cross_nodes(Job const& job) {
+  Parallel const& p = job.train.parallel;
+  int const node = job.cluster.node.gpus;
+  if (job.cluster.nodes < 2) return false;
+  return is_fully_sharded(job.train) || p.pp > 1 || p.tp * p.cp > node ||
+         (job.model.moe && p.expert_block() > node);
+}
+
+// In a pass whose layers or stages exchange over a NIC that is cut, its ranks come no further, and the others
+// wait for them.
+void stop_at_cut(RunState& run, PoolState& pool) {
+  if (pool.cut_ranks.empty() || !pool.progress || pool.progress->team == nullptr) return;
+  if (!passes_cross_nodes(pool.progress->team->job)) return;
+  Stopped const s{pool.index, pool.cut_ranks, run.engine.now(), Stop::hangs, pool.damage + where(run, pool)};
+  Stall stall = stall_after(run, s);
+  stall.missing.clear();
+  Parallel const& p = pool.job.train.parallel;
+  StalledGroup own = layer_group(pool.job);
+  if (!is_fully_sharded(pool.job.train) && p.pp > 1) own = {"pipeline", "RECV", {}, GroupTimer::c10d, {}};
+  auto const at = std::find_if(stall.groups.begin(), stall.groups.end(),
+                               [&](StalledGroup const& g) { return g.name == own.name; });
+  int const group = static_cast<int>(at - stall.groups.begin());
+  if (at == stall.groups.end()) stall.groups.push_back(own);
+  for (int r : pool.cut_ranks) stall.waiting.push_back({pool.index, r, group, s.at});
   end_in_incident(run, stall);
 }
 
 // A cut cable still carries a byte now and then, so that what waits for it has a time-out to run into.
 void slow_link(RunState& run, PoolState& pool, Fault const& f) {
-  if (pool.job.cluster.nodes < 2) return;
+  if (!has_network(pool.job)) return;
   for (FaultLink const& l : pool.fault_links) {
     if (l.node == f.node && l.nic == f.nic)
       run.engine.set_capacity(l.link, max(l.capacity * f.factor, BytesPerSecond(1)));
   }
-  if (!(f.factor > 0)) return cut_gathers(run, pool);
+  if (!(f.factor > 0)) {
+    add_damage(pool, fmt::format("NIC {} of node {} is cut", f.nic, f.node));
+    for (int r : ranks_of_nic(pool.job.cluster, f)) pool.cut_ranks.push_back(r);
+    return stop_at_cut(run, pool);
+  }
+  add_damage(pool, fmt::format("NIC {} of node {} has {:.3g} of its bandwidth", f.nic, f.node, f.factor));
   // A ring goes at its slowest link.
   pool.slow_prices =
       std::make_unique<CollectivePrices>(pool.profile, with_slower_nics(pool.job.cluster, f.factor));
@@ -140,17 +176,27 @@ void happen(RunState& run, Fault const& f) {
   // Nobody of the pool can wait for it yet.
   for (int r : ranks_of(run, f)) pool.stopped.push_back({pool.index, r, stop_of(f.kind), run.engine.now()});
   pool.stop_cause = cause_of(run, pool, f);
-  if (noticed(run.job.launcher, stop_of(f.kind), run.engine.now()))
-    end_in_incident(run, {run.engine.now(), pool.stop_cause, pool.stopped, {}, {}, {}, {}});
+  if (noticed(run.job.launcher, stop_of(f.kind), run.engine.now())) {
+    Stall stall;
+    stall.at = run.engine.now();
+    stall.cause = pool.stop_cause;
+    stall.missing = pool.stopped;
+    end_in_incident(run, stall);
+  }
 }
 
 }  // namespace
 
 void arm_faults(RunState& run) {
   for (Fault const& f : run.job.faults) {
-    if (f.at) run.engine.at(*f.at, [&run, &f] { happen(run, f); });
+    if (f.at) run.fault_alarms.push_back(run.engine.at(*f.at, [&run, &f] { happen(run, f); }));
   }
   for (auto const& pool : run.pools) watch_idle(run, *pool);
+}
+
+void disarm_faults(RunState& run) {
+  for (AlarmId alarm : run.fault_alarms) run.engine.cancel(alarm);
+  for (auto const& pool : run.pools) stop_watching_idle(run, *pool);
 }
 
 void start_faults(RunState& run, PoolState& pool) {
@@ -161,14 +207,18 @@ void start_faults(RunState& run, PoolState& pool) {
     stall.at = pool.stopped.front().at;
     end_in_incident(run, stall);
   }
+  stop_at_cut(run, pool);
   for (Fault const& f : run.job.faults) {
-    if (f.at || f.pool != pool.index || f.phase != pool.progress->phase ||
-        f.step != pool.progress->batch->step)
+    if (f.at || f.phase != pool.progress->phase || f.step != pool.progress->batch->step) continue;
+    bool const damage = f.kind == FaultKind::slow || f.kind == FaultKind::link;
+    if (damage && !(f.after.value > 0)) {  // before the work is priced
+      happen(run, f);
       continue;
+    }
     Seconds when = run.engine.now() + f.after;
     if (f.kind == FaultKind::skip)
       when = start_of_micro_batch(run, pool.index, f.ranks.front(), f.micro_batches);
-    run.engine.at(when, [&run, &f] { happen(run, f); });
+    run.fault_alarms.push_back(run.engine.at(when, [&run, &f] { happen(run, f); }));
   }
 }
 
@@ -293,7 +343,7 @@ void watch_counts(RunState& run, Team& team, std::vector<ReplicaTimes> const& pa
         fmt::format("{}{}: {} micro-batch{} where others have up to {}, fewer than their collectives need",
                     counted_ranks(ranks), where(run, *pool), fewest, fewest == 1 ? "" : "es", most)};
     Stall stall = stall_after(run, s);
-    add_other_collective(stall, s);
+    add_other_collective(stall, pool->job, s);
     end_in_incident(run, stall);
   });
 }
@@ -328,9 +378,10 @@ void end_late_collective(RunState& run, CommunicatorId id) {
       }
       stall.at = now;
       for (WaitingRank const& w : stall.waiting) stall.at = min(stall.at, w.since);
+      std::string const why = pool.damage.empty() ? "" : ": " + pool.damage;
       stall.cause = late.empty()
-                        ? fmt::format("the network does not carry {}{}", group.name, where(run, pool))
-                        : fmt::format("{}{} comes too late", counted_ranks(late), where(run, pool));
+                        ? fmt::format("the network does not carry {}{}{}", group.name, where(run, pool), why)
+                        : fmt::format("{}{} comes too late{}", counted_ranks(late), where(run, pool), why);
       end_in_incident(run, stall);
     }
   }

@@ -9,6 +9,8 @@ struct ReplicaTimes;
 
 // Sets the alarms of the faults that have a time. Once, before the run.
 void arm_faults(RunState& run);
+// Of what has not happened, when the run is over.
+void disarm_faults(RunState& run);
 // Faults of this phase and step, which begins its work now; also ranks of the pool that stopped before it.
 void start_faults(RunState& run, PoolState& pool);
 // After a step: what leaks is held from now on, by the ranks of the leaking one's stage that are followed

@@ -17,9 +17,15 @@ JobSize size_of_job(RunState const& run) {
   for (Pool const& p : pools_of(run.job)) {
     size.gpus += p.cluster.gpus();
     size.nodes += p.cluster.nodes;
+    size.gpus_per_node.push_back(p.cluster.node.gpus);
     size.pools.push_back(p.name);
   }
   return size;
+}
+
+bool is_missing(Stall const& s, int pool, int rank) {
+  return std::any_of(s.missing.begin(), s.missing.end(),
+                     [&](MissingRank const& m) { return m.pool == pool && m.rank == rank; });
 }
 
 // The group with the first timer; with none, that of most ranks.
@@ -27,6 +33,7 @@ int main_group(Stall const& s, WatchdogOptions const& w) {
   int best = -1;
   Seconds due;
   for (WaitingRank const& r : s.waiting) {
+    if (is_missing(s, r.pool, r.rank)) continue;
     StalledGroup const& g = s.groups[static_cast<std::size_t>(r.group)];
     if (g.timer != GroupTimer::c10d) continue;
     Seconds const at = r.since + g.timeout.value_or(w.timeout);
@@ -62,7 +69,7 @@ StallRecord record_of(RunState const& run, Stall const& s, Aftermath const& a, J
     r.sequence = g.sequence;
   }
   for (WaitingRank const& w : s.waiting) {
-    if (w.group != group) continue;
+    if (w.group != group || (a.ended && w.since > *a.ended)) continue;
     r.pool = w.pool;
     r.waiting_ranks.push_back(w.rank);
     if (!r.enqueued || w.since < *r.enqueued) r.enqueued = w.since;
@@ -94,9 +101,7 @@ std::vector<Seconds> stops_of_classes(RunState const& run, Stall const& s, Secon
 }
 
 bool is_missing(Stall const& s, RankClassInfo const& c) {
-  return std::any_of(s.missing.begin(), s.missing.end(), [&](MissingRank const& m) {
-    return m.pool == c.pool && std::find(c.ranks.begin(), c.ranks.end(), m.rank) != c.ranks.end();
-  });
+  return std::any_of(c.ranks.begin(), c.ranks.end(), [&](int r) { return is_missing(s, c.pool, r); });
 }
 
 int pool_of_cause(Stall const& s) {
@@ -153,23 +158,41 @@ void cut_spans(RunState& run, Stall const& s, Seconds end) {
   std::stable_partition(pools.begin(), pools.end(), [&](PoolState* p) { return p->index != of_cause; });
   for (PoolState* pool : pools) {
     if (!pool->progress) continue;
-    PhaseRecorder{run.recorder, pool->progress->batch->step, pool->progress->phase}.window(
-        pool->index, min(pool->progress->start, s.at), s.at);
+    Progress const& now = *pool->progress;
+    Seconds until = s.at;  // others may have gone on with their work
+    for (Span const& span : log.spans) {
+      bool const here = log.rank_classes[static_cast<std::size_t>(span.rank_class)].pool == pool->index;
+      if (here && span.step == now.batch->step && span.phase == now.phase &&
+          span.activity <= Activity::overhead)
+        until = max(until, span.end);
+    }
+    PhaseRecorder{run.recorder, now.batch->step, now.phase}.window(pool->index, min(now.start, s.at), until);
   }
 }
 
 std::string reason_of(StallRecord const& r) {
   std::string out = r.cause;
-  if (!r.group.empty())
+  if (!r.waiting_ranks.empty())
     out += fmt::format("; {} wait{} in {} of {}", counted_ranks(r.waiting_ranks),
                        r.waiting_ranks.size() == 1 ? "s" : "", r.operation, r.group);
   if (!r.killed) return out + "; nobody ends it";
   return out + fmt::format("; the job is over {} after it", format(*r.killed - r.time));
 }
 
+// Ranks that other faults stop before the job has ended.
+void add_later(RunState const& run, Stall& stall) {
+  for (Fault const& f : run.job.faults) {
+    bool const stops = f.kind == FaultKind::kill || f.kind == FaultKind::raise;
+    if (!stops || !f.at || *f.at < run.engine.now() || run.happened.contains(&f)) continue;
+    stall.later.push_back(
+        {f.pool, f.ranks.front(), f.kind == FaultKind::kill ? Stop::exited : Stop::raised, *f.at});
+  }
+}
+
 }  // namespace
 
-void end_in_incident(RunState& run, Stall const& stall) {
+void end_in_incident(RunState& run, Stall stall) {
+  add_later(run, stall);
   JobSize const size = size_of_job(run);
   WatchdogOptions const& w = run.job.watchdog;
   LauncherOptions const& l = run.job.launcher;

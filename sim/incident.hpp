@@ -13,6 +13,6 @@ struct RunEnded {};
 // wait, and throws RunEnded. The outcome is what the log says already, if that is no longer `completed`; else
 // `deadlock` with a cycle, `failed` where the launcher ends the job because a rank stopped, `stalled`
 // otherwise.
-[[noreturn]] void end_in_incident(RunState& run, Stall const& stall);
+[[noreturn]] void end_in_incident(RunState& run, Stall stall);
 
 }  // namespace rollcast

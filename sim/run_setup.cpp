@@ -82,7 +82,7 @@ bool is_trained(Role role) { return role == Role::actor || role == Role::critic;
 std::vector<Fault const*> link_faults(Job const& job, PoolState const& pool) {
   std::vector<Fault const*> out;
   for (Fault const& f : job.faults) {
-    if (f.kind == FaultKind::link && f.pool == pool.index && pool.job.cluster.nodes > 1) out.push_back(&f);
+    if (f.kind == FaultKind::link && f.pool == pool.index && has_network(pool.job)) out.push_back(&f);
   }
   return out;
 }

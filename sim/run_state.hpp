@@ -77,6 +77,8 @@ struct PoolState {
   std::vector<MissingRank> stopped = {};  // by a fault while the pool was idle
   std::string stop_cause = {};
   std::vector<FaultLink> fault_links = {};
+  std::vector<int> cut_ranks = {};  // whose NIC carries nothing
+  std::string damage = {};          // what is slow or cut, as a sentence
   std::vector<FlowPart> sync_parts =
       {};  // the way of the weights to another pool's nodes, out of the first rank
   std::optional<AlarmId> idle_limit =
@@ -161,6 +163,7 @@ struct RunState {
   std::vector<std::pair<std::int64_t, std::vector<StepSample>>> carried = {};
   bool stopped = false;  // the run ended otherwise than completed
   std::set<Fault const*> happened = {};
+  std::vector<AlarmId> fault_alarms = {};
   std::shared_ptr<Background> background =
       {};                           // the critic's update, where the next step does not wait for it
   Seconds checkpoint_written = {};  // when the last write behind the phases ends

@@ -79,7 +79,7 @@ EventLog simulate(Scenario const& scenario, std::span<Profile const* const> of_p
   arm_faults(run);
   engine.spawn("driver", [&] {
     drive(run);
-    for (auto const& pool : run.pools) stop_watching_idle(run, *pool);
+    disarm_faults(run);
   });
   try {
     RunResult const result = engine.run();

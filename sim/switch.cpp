@@ -98,8 +98,8 @@ void record_weight_sync(PhaseRecorder const& recorder, PoolState const& pool, We
 [[noreturn]] void stop_unsent(PhaseRun& p, Seconds start) {
   Stall stall;
   stall.at = start;
-  stall.cause =
-      fmt::format("the network does not carry the weights in weight_sync of {}", step_name(p.batch.step));
+  stall.cause = fmt::format("the network does not carry the weights in weight_sync of {}{}",
+                            step_name(p.batch.step), p.pool.damage.empty() ? "" : ": " + p.pool.damage);
   stall.groups = {{"weight sync", "BROADCAST", {}, GroupTimer::none, {}}};
   if (p.run.job.framework.sync_watchdog) stall.groups.front().timer = GroupTimer::c10d;
   stall.waiting.push_back({p.pool.index, 0, 0, start});
@@ -151,17 +151,20 @@ void lengthen(WeightSync& sync, Seconds by) {
 
 void synchronise_weights(PhaseRun& p) {
   Seconds const start = p.run.engine.now();
+  PoolState& engines = *p.run.rollout->pool;
+  std::optional<Progress> const before = engines.progress;  // of engines that go on behind the sync
+  if (&engines != &p.pool) engines.progress = Progress{p.phase, &p.batch, nullptr, start, {}};
   WeightSync sync = weight_sync_of(p.run);
   if (auto const stall = stall_of_sync(p, sync)) stop_deadlocked(p, *stall);
   lengthen(sync, send(p, sync.wire));
   record_weight_sync(p.recorder, p.pool, sync, start);
-  PoolState& engines = *p.run.rollout->pool;
   if (&engines != &p.pool) {
     record_weight_sync(p.recorder, engines, sync, start);
     p.recorder.window(engines.index, start, start + sync.total());
     engines.idle_since = start + sync.total();
   }
   p.run.engine.delay(start + sync.total() - p.run.engine.now());
+  if (&engines != &p.pool) engines.progress = before;
 }
 
 }  // namespace rollcast

@@ -99,10 +99,7 @@ void stop_deadlocked(PhaseRun& p, SyncStall const& stall) {
   Seconds const end = start + stall.run.end;
   record_until(p, p.pool, start, end);
   PoolState& engines = *p.run.rollout->pool;
-  if (&engines != &p.pool) {
-    record_until(p, engines, start, end);
-    engines.progress = Progress{p.phase, &p.batch, nullptr, start, {}};
-  }
+  if (&engines != &p.pool) record_until(p, engines, start, end);
   if (!stall.assumption.empty()) p.run.log.notes.push_back(stall.assumption);
   p.run.engine.delay(stall.run.end);
   end_in_incident(p.run, stall_of(p, stall, start));

@@ -266,7 +266,8 @@ class Propagation {
     Pass const& p = passes_[static_cast<std::size_t>(cell.replica)];
     Seconds const end = p.start + p.schedule.stage_end[static_cast<std::size_t>(cell.stage)];
     if (trains(progress_.phase)) {
-      Seconds const since = reduction_of(cell).value_or(end);
+      // Later than its passes: in the optimizer, whose next collective is at hand.
+      Seconds const since = reduction_of(cell).value_or(max(end, stopped_.at));
       int const group = add_group(stall, gradient_group(run_, team_, cell.stage));
       for (int r : ranks_of(cell)) wait_in(stall, r, group, since);
     } else if (!run_.job.framework.single_controller) {
@@ -309,17 +310,50 @@ void all_wait(Stall& stall, PoolState const& pool, Stopped const& stopped, Stall
   }
 }
 
-// The other ranks of the engines that the stopped ones belong to.
-void engines_wait(Stall& stall, PoolState const& pool, Stopped const& stopped) {
+// The other ranks of the engines that the stopped ones belong to, and whoever called the engines. In the
+// trainer's own processes the engine's group is c10d's.
+void engines_wait(RunState const& run, Stall& stall, PoolState const& pool, Stopped const& stopped) {
+  bool const called = run.job.framework.single_controller || !holds_models(pool.job);
+  GroupTimer const timer = called ? GroupTimer::rpc : GroupTimer::c10d;
+  if (called && stopped.how == Stop::hangs) stall.called = stopped.at;
   int const size = pool.job.rollout.parallel.ranks_per_replica();
   std::set<int> engines;
   for (int r : stopped.ranks) engines.insert(r / size);
+  auto const stops = [&](int r) {
+    return std::find(stopped.ranks.begin(), stopped.ranks.end(), r) != stopped.ranks.end();
+  };
   for (int e : engines) {
-    stall.groups.push_back({"engine " + std::to_string(e), "ALLREDUCE", {}, GroupTimer::rpc, {}});
+    if (size == 1) continue;
+    stall.groups.push_back({"engine " + std::to_string(e), "ALLREDUCE", {}, timer, {}});
     int const group = static_cast<int>(stall.groups.size()) - 1;
     for (int r = e * size; r < (e + 1) * size; ++r) {
-      if (std::find(stopped.ranks.begin(), stopped.ranks.end(), r) == stopped.ranks.end())
-        stall.waiting.push_back({pool.index, r, group, stopped.at});
+      if (!stops(r)) stall.waiting.push_back({pool.index, r, group, stopped.at});
+    }
+  }
+  if (run.job.framework.single_controller) return;
+  // Without a controller the trainer's ranks wait for what the engines bring.
+  stall.groups.push_back(default_group(Phase::generate));
+  int const group = static_cast<int>(stall.groups.size()) - 1;
+  for (auto const& trainer : run.pools) {
+    if (!holds_models(trainer->job) || (trainer->progress && trainer.get() != &pool)) continue;
+    bool const same = trainer.get() == &pool;
+    Seconds const since = same ? stopped.at : trainer->idle_since;
+    for (int r = same ? 0 : 1; r < trainer->job.cluster.gpus(); ++r) {
+      if (!same || (!stops(r) && !engines.contains(r / size)))
+        stall.waiting.push_back({trainer->index, r, group, since});
+    }
+  }
+}
+
+// Who saves goes on with that first.
+void wait_from_own_end(RunState const& run, Stall& stall, PoolState const& pool) {
+  for (WaitingRank& w : stall.waiting) {
+    for (Span const& span : run.log.spans) {
+      if (span.phase != Phase::checkpoint || span.step != pool.progress->batch->step) continue;
+      auto const& ranks = run.log.rank_classes[static_cast<std::size_t>(span.rank_class)].ranks;
+      bool const own = run.log.rank_classes[static_cast<std::size_t>(span.rank_class)].pool == pool.index &&
+                       std::find(ranks.begin(), ranks.end(), w.rank) != ranks.end();
+      if (own && span.activity != Activity::phase_wait) w.since = max(w.since, span.end);
     }
   }
 }
@@ -382,15 +416,14 @@ Stall stall_after(RunState& run, Stopped const& stopped) {
   } else if (phase == Phase::generate && gathers_to_generate(run, pool)) {
     all_wait(stall, pool, stopped, layer_group(pool.job));
   } else if (phase == Phase::generate && run.rollout && run.rollout->job.rollout.kind != EngineKind::hf) {
-    engines_wait(stall, pool, stopped);
-    if (!controller && holds_models(pool.job) && stall.waiting.empty())
-      all_wait(stall, pool, stopped, default_group(phase));
+    engines_wait(run, stall, pool, stopped);
   } else if (phase == Phase::weight_sync) {
     GroupTimer const timer =
         colocated(run.job) || run.job.framework.sync_watchdog ? GroupTimer::c10d : GroupTimer::none;
     all_wait(stall, pool, stopped, {"weight sync", "BROADCAST", {}, timer, {}});
   } else if (!controller) {
     all_wait(stall, pool, stopped, default_group(phase));
+    if (phase == Phase::checkpoint) wait_from_own_end(run, stall, pool);
   }
   return stall;
 }

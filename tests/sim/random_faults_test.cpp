@@ -71,8 +71,10 @@ std::string scenario(Draw& d) {
   if (trainer == "megatron") train = "trainer: megatron, parallel: {tp: 2, pp: 2}";
   if (trainer == "zero3") train = "trainer: deepspeed, zero_stage: 3";
   if (trainer == "zero1") train = "trainer: deepspeed, zero_stage: 1";
-  text += "train: {" + train + ", micro_batch: 1, logprob_micro_batch: 1, recompute: full}\n";
-  text += "rollout: {engine: vllm, parallel: {tp: 2}, gpu_memory_utilization: 0.5}\n";
+  text += std::string("train: {") + (pools ? "pool: train, " : "") + train +
+          ", micro_batch: 1, logprob_micro_batch: 1, recompute: full}\n";
+  text += std::string("rollout: {") + (pools ? "pool: rollout, " : "") +
+          "engine: vllm, parallel: {tp: 2}, gpu_memory_utilization: 0.5}\n";
   if (pools) text += "schedule: " + d.one_of({"synchronous", "one_step_off", "async"}) + "\n";
   text += fmt::format("launcher: {{kind: {}}}\n", d.one_of({"none", "ray", "torchrun"}));
   text += fmt::format(
