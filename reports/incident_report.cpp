@@ -40,8 +40,7 @@ std::string cost_part(Analysis const& a, int width) {
         "checkpoint.",
         format(last.time - start), hours(lost), a.gpus);
   } else {
-    text = fmt::format("Nobody ends it: no timer runs, and no process is gone. Each hour costs {} GPU-hours.",
-                       a.gpus);
+    text = fmt::format("Nobody ends it. Each hour costs {} GPU-hours.", a.gpus);
   }
   return "\n" + wrapped(words_of(text), " ", 0, width);
 }
@@ -63,7 +62,8 @@ std::string remedies_part(Analysis const& a, int width) {
 std::string incident_text(Analysis const& a, TerminalOptions const& options) {
   int const width = std::max(options.width, 80);
   if (a.happenings.empty()) {
-    return wrapped(words_of("No incident: " + verdict(a)), " ", 0, width);
+    std::string const what = a.outcome == Outcome::completed ? "No incident: " : "";
+    return wrapped(words_of(what + verdict(a)), " ", 0, width);
   }
   std::string out = verdict(a) + "\n\nWhat happened (time of the run; since the first cause)\n";
   for (Happening const& h : a.happenings) out += line(h, a.happenings.front().time, width);

@@ -199,7 +199,13 @@ Json incident_json(Analysis const& a) {
   Json sooner = Json::array();
   for (Remedy const& r : a.remedies)
     sooner.push_back({{"what", r.what}, {"ended", number(r.ended)}, {"saved_seconds", number(r.saved)}});
-  return {{"timeline", timeline}, {"sooner", sooner}};
+  Happening const& last = a.happenings.back();
+  bool const ends = last.kind == HappeningKind::ends;
+  double const lost = (last.time - a.happenings.front().time).value * static_cast<double>(a.gpus);
+  return {{"timeline", timeline},
+          {"ended", ends ? Json(number(last.time)) : Json()},
+          {"gpu_seconds_lost", ends ? Json(number(lost)) : Json()},
+          {"sooner", sooner}};
 }
 
 Json or_null(std::optional<double> const& v) { return v ? Json(number(*v)) : Json(); }

@@ -135,6 +135,8 @@ constexpr Key kRunKeys[] = {
     {"incident.timeline[].pool", "text", "of the ranks"},
     {"incident.timeline[].ranks[]", "integer", "of the pool; none: the launcher or the driver"},
     {"incident.timeline[].what", "text", "as a sentence"},
+    {"incident.ended", "number", "when the job is over; null: never"},
+    {"incident.gpu_seconds_lost", "number", "of all GPUs from the cause to the end; null: no end"},
     {"incident.sooner[].what", "text", "what would have ended it sooner"},
     {"incident.sooner[].ended", "number", "when it would have ended"},
     {"incident.sooner[].saved_seconds", "number", "of every GPU; 0 where it does not end without"},

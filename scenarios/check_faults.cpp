@@ -15,6 +15,11 @@ class FaultChecker {
   explicit FaultChecker(Job const& job) : job_(job) {}
 
   std::vector<Problem> run() {
+    NetworkOptions const& n = job_.network;
+    if ((n.rpc_flows > 0) != (n.rpc_bandwidth.value > 0)) {
+      key_ = "network";
+      add("calls need both their streams and what they want", "write rpc_flows and rpc_bandwidth");
+    }
     for (std::size_t i = 0; i < job_.faults.size(); ++i) {
       key_ = fmt::format("faults[{}]", i);
       check(job_.faults[i]);

@@ -153,7 +153,14 @@ void synchronise_weights(PhaseRun& p) {
   Seconds const start = p.run.engine.now();
   PoolState& engines = *p.run.rollout->pool;
   std::optional<Progress> const before = engines.progress;  // of engines that go on behind the sync
-  if (&engines != &p.pool) engines.progress = Progress{p.phase, &p.batch, nullptr, start, {}};
+  if (&engines != &p.pool) {
+    if (!before) {
+      for (int c = 0; c < engines.classes(); ++c)
+        p.recorder.span(engines.first_class() + c, Stream::compute, Activity::phase_wait,
+                        "waits for other pools", engines.idle_since, start);
+    }
+    engines.progress = Progress{p.phase, &p.batch, nullptr, start, {}};
+  }
   WeightSync sync = weight_sync_of(p.run);
   if (auto const stall = stall_of_sync(p, sync)) stop_deadlocked(p, *stall);
   lengthen(sync, send(p, sync.wire));

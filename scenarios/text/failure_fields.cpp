@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::size_t kMostFaults = 256;
 constexpr Range kRank{0, 1e6, false};
+constexpr Range kTime{0, 1e8, false};  // three years
+constexpr Range kTimeout{0, 1e8, true};
 constexpr std::array kKinds = {FaultKind::kill, FaultKind::raise,  FaultKind::hang,
                                FaultKind::skip, FaultKind::desync, FaultKind::slow,
                                FaultKind::link, FaultKind::server, FaultKind::leak};
@@ -106,7 +108,7 @@ std::string_view meaning_of(FaultKind k) {
 void describe_when(Fields& f, Fault& fault) {
   Seconds at;
   if (f.listing() || f.has("at")) {
-    f.quantity("at", at, kNotNegative, "time of the run");
+    f.quantity("at", at, kTime, "time of the run");
     if (f.listing()) {
       f.rows().back().fallback.clear();
     } else {
@@ -118,7 +120,7 @@ void describe_when(Fields& f, Fault& fault) {
   f.optional_group("on", "in a phase, instead of a time", [&](Fields& g) {
     g.integer("step", step, {1, 1e6, false}, "from 1");
     g.choice("phase", fault.phase, all_phases(), "of the step");
-    g.quantity("after", fault.after, kNotNegative, "from the start of the phase's work");
+    g.quantity("after", fault.after, kTime, "from the start of the phase's work");
   });
   fault.step = step - 1;
 }
@@ -146,10 +148,13 @@ void read_one(Fields& f, Value const& item, std::size_t i, Job& job) {
   if (given != 1)
     inner.problem_here(item.mark, given == 0 ? "says not what goes wrong" : "says more than one thing",
                        "write one of kill, raise, hang, skip, desync, slow, link, server, leak");
-  if (inner.has("at") == inner.has("on"))
+  if (!inner.has("at") && !inner.has("on"))
     inner.problem_here(item.mark, "needs a time or a phase",
                        "write at: 120 s, or on: {step: 2, phase: update_actor}");
+  if (inner.has("at") && inner.has("on"))
+    inner.problem_here(item.mark, "has a time and a phase", "keep one of at and on");
   inner.finish();
+  f.reading().marks.emplace(fmt::format("faults[{}]", i), item.mark);
   job.faults.push_back(std::move(fault));
 }
 
@@ -157,17 +162,17 @@ void read_one(Fields& f, Value const& item, std::size_t i, Job& job) {
 
 void describe(Fields& f, WatchdogOptions& o) {
   using enum ErrorHandling;
-  f.quantity("timeout", o.timeout, kPositive, "of a collective of the trainer's process groups");
-  f.quantity("poll", o.poll, kPositive, "the watchdog looks so often");
+  f.quantity("timeout", o.timeout, kTimeout, "of a collective of the trainer's process groups");
+  f.quantity("poll", o.poll, kTimeout, "the watchdog looks so often");
   f.choice("error_handling", o.error_handling, {none, tear_down, clean_up_only, skip_clean_up},
            "TORCH_NCCL_ASYNC_ERROR_HANDLING 0 to 3");
   f.flag("dump_on_timeout", o.dump_on_timeout, "flight recorders are written before a process ends");
-  f.quantity("dump_wait", o.dump_wait, kNotNegative, "for a dump; the watchdog sleeps four of them");
+  f.quantity("dump_wait", o.dump_wait, kTime, "for a dump; the watchdog sleeps four of them");
   f.flag("monitoring", o.monitoring, "a heartbeat monitor watches the watchdog");
-  f.quantity("heartbeat", o.heartbeat, kPositive, "time-out of that monitor");
+  f.quantity("heartbeat", o.heartbeat, kTimeout, "time-out of that monitor");
   f.flag("abort_hangs", o.abort_hangs, "aborting a communicator never returns (tear_down, clean_up_only)");
-  f.quantity("rpc_timeout", o.rpc_timeout, kPositive, "of a call to a rollout engine");
-  f.quantity("worker_heartbeat", o.worker_heartbeat, kNotNegative,
+  f.quantity("rpc_timeout", o.rpc_timeout, kTimeout, "of a call to a rollout engine");
+  f.quantity("worker_heartbeat", o.worker_heartbeat, kTime,
              "workers tell each other that they live, so often; 0: not");
   f.integer("missed_heartbeats", o.missed_heartbeats, {1, 1e6, false}, "in a row, until a worker is dead");
 }
@@ -176,9 +181,9 @@ void describe(Fields& f, LauncherOptions& o) {
   f.choice("kind", o.kind, {LauncherKind::torchrun, LauncherKind::ray, LauncherKind::none},
            "who ends the job when a process of it has gone; none: nobody");
   if (f.listing()) f.rows().back().fallback = "the framework's";
-  f.quantity("notice", o.notice, kNotNegative, "from a failure to its being seen");
-  f.quantity("same_node", o.same_node, kNotNegative, "from then to the end of the node's processes");
-  f.quantity("other_nodes", o.other_nodes, kNotNegative, "to the end of all others");
+  f.quantity("notice", o.notice, kTime, "from a failure to its being seen");
+  f.quantity("same_node", o.same_node, kTime, "from then to the end of the node's processes");
+  f.quantity("other_nodes", o.other_nodes, kTime, "to the end of all others");
 }
 
 void describe(Fields& f, NetworkOptions& o) {
