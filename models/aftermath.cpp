@@ -142,7 +142,7 @@ class Teller {
   // Processes of the node whose failure the launcher saw first are gone before the others.
   bool is_there(int pool, int rank, Seconds t) const {
     if (!happens(t)) return false;
-    bool const first_node = seen_ && !by_themselves_ && seen_at_ == std::pair{pool, node_of(pool, rank)};
+    bool const first_node = seen_ && seen_at_ == std::pair{pool, node_of(pool, rank)};
     return !first_node || t <= *seen_ + launcher_.same_node;
   }
   bool happens(Seconds t) const { return !out_.ended || t <= *out_.ended; }

@@ -282,6 +282,13 @@ class LogBlame {
       return;
     }
     out_.kind = BlameKind::no_collective;
+    if (facts_.empty()) {
+      out_.verdict =
+          "These files hold no line of a time-out, an exception or NCCL: they name nobody, and NCCL is not "
+          "to blame "
+          "by them.";
+      return;
+    }
     out_.verdict =
         "No collective timed out in these files, and NCCL does not speak in them: NCCL is not to blame.";
     out_.certain.push_back("there is no line of the watchdog, of its monitor or of NCCL");
