@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <stdexcept>
 #include <tuple>
 
@@ -62,6 +63,7 @@ class Teller {
   }
 
   void decide_fates() {
+    std::set<int> timed;  // pools
     for (std::size_t i = 0; i < stall_.waiting.size(); ++i) {
       WaitingRank const& w = stall_.waiting[i];
       StalledGroup const& g = group_of(w);
@@ -71,12 +73,37 @@ class Teller {
         own.timeout = g.timeout.value_or(watchdog_.timeout);
         f.end = end_of_waiting(own, w.since, Seconds(0), uniform({seed_, Purpose::fault, 0, i}));
         first_timer_ = earliest(first_timer_, f.end.detected);
+        timed.insert(w.pool);
       } else if (g.timer == GroupTimer::rpc) {
-        rpc_ = earliest(rpc_, w.since + g.timeout.value_or(watchdog_.rpc_timeout));
+        Seconds const patience = g.timeout.value_or(watchdog_.rpc_timeout);
+        if (!rpc_ || w.since + patience < *rpc_) {
+          rpc_ = w.since + patience;
+          rpc_patience_ = patience;
+        }
       }
-      first_death_ = earliest(first_death_, f.end.dies);
       fates_.push_back(f);
     }
+    if (first_timer_) tell_others(timed);
+    for (Fate const& f : fates_) first_death_ = earliest(first_death_, f.end.dies);
+  }
+  // Ranks without a timer of their own hear of the first one in their pool: those that wait in another group,
+  // and those that stopped and whose process lives.
+  void tell_others(std::set<int> const& timed) {
+    told_ = end_of_told(watchdog_, *first_timer_);
+    for (Fate& f : fates_) {
+      if (group_of(*f.rank).timer == GroupTimer::none && timed.contains(f.rank->pool)) f.end = told_;
+    }
+    for (MissingRank const& m : stall_.missing) {
+      if (is_gone(launcher_.kind, m.stop) || waits(m)) continue;
+      alive_.push_back(m.rank);
+      first_death_ = earliest(first_death_, told_.dies);
+    }
+  }
+
+  // In a collective that the others do not call.
+  bool waits(MissingRank const& m) const {
+    return std::any_of(stall_.waiting.begin(), stall_.waiting.end(),
+                       [&](WaitingRank const& w) { return w.pool == m.pool && w.rank == m.rank; });
   }
 
   // The launcher's part; without it every waiting rank must end by itself.
@@ -97,17 +124,20 @@ class Teller {
     }
     out_.detected = earliest(earliest(first_timer_, rpc_), seen_);
     out_.by_watchdog = first_timer_ && !(*out_.detected < *first_timer_);
-    if (seen_) {
-      out_.ended = all_gone(launcher_, *seen_, job_.nodes);
-      return;
-    }
-    if (fates_.empty()) return;
+    if (seen_) out_.ended = all_gone(launcher_, *seen_, job_.nodes);
+    if (launcher_.kind != LauncherKind::none) return;
+    out_.ended = earliest(out_.ended, last_death());
+    if (seen_ && *out_.ended < all_gone(launcher_, *seen_, job_.nodes)) seen_.reset();
+  }
+  // Of the waiting ranks; nothing: one of them waits on.
+  std::optional<Seconds> last_death() const {
+    if (fates_.empty()) return std::nullopt;
     Seconds last = stall_.at;
     for (Fate const& f : fates_) {
-      if (!f.end.dies) return;
+      if (!f.end.dies) return std::nullopt;
       last = max(last, *f.end.dies);
     }
-    out_.ended = last;
+    return last;
   }
 
   bool happens(Seconds t) const { return !out_.ended || t <= *out_.ended; }
@@ -208,25 +238,19 @@ class Teller {
            HappeningKind::detects,
            0,
            {},
-           fmt::format("a call to an engine gives up after {}", format(watchdog_.rpc_timeout))});
+           fmt::format("a call to an engine gives up after {}", format(rpc_patience_))});
   }
 
   // Ranks that stopped and whose process lives.
   void tell_told() {
-    if (!first_timer_) return;
-    RankEnd const told = end_of_told(watchdog_, *first_timer_);
-    std::vector<int> alive;
-    for (MissingRank const& m : stall_.missing) {
-      if (!is_gone(launcher_.kind, m.stop)) alive.push_back(m.rank);
-    }
-    if (alive.empty()) return;
+    if (alive_.empty()) return;
     int const pool = stall_.missing.front().pool;
-    if (told.dumped && happens(*told.dumped))
-      out_.happenings.push_back({*told.dumped, *told.dumped, HappeningKind::dumps, pool, alive,
-                                 who(job_, pool, alive) + ": told of the timeout, flight recorder written"});
-    if (told.dies && happens(*told.dies))
-      out_.happenings.push_back({*told.dies, *told.dies, HappeningKind::dies, pool, alive,
-                                 who(job_, pool, alive) + ": ended by the heartbeat monitor"});
+    if (told_.dumped && happens(*told_.dumped))
+      out_.happenings.push_back({*told_.dumped, *told_.dumped, HappeningKind::dumps, pool, alive_,
+                                 who(job_, pool, alive_) + ": told of the timeout, flight recorder written"});
+    if (told_.dies && happens(*told_.dies))
+      out_.happenings.push_back({*told_.dies, *told_.dies, HappeningKind::dies, pool, alive_,
+                                 who(job_, pool, alive_) + ": ended by the heartbeat monitor"});
   }
 
   void tell_end() {
@@ -245,6 +269,9 @@ class Teller {
   std::uint64_t seed_;
   std::vector<Fate> fates_;
   std::optional<Seconds> first_timer_, rpc_, first_death_, seen_;
+  Seconds rpc_patience_;
+  RankEnd told_;
+  std::vector<int> alive_;  // stopped, told of the first timer
   bool by_heartbeat_ = false;
   Aftermath out_;
 };
