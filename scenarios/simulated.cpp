@@ -45,6 +45,8 @@ void add_new_options(Add const& add, Job const& job) {
   refuse(job.cluster.storage_fabric.has_value(), "cluster.storage_fabric", "a second network");
   refuse(job.cluster.storage.read.value > 0 || job.cluster.storage.write.value > 0, "cluster.storage",
          "a shared file system");
+  for (std::size_t i = 0; i < job.faults.size(); ++i)
+    refuse(job.faults[i].kind == FaultKind::leak, fmt::format("faults[{}].leak", i), "a leak of memory");
 }
 
 }  // namespace
