@@ -104,8 +104,9 @@ void slow_ranks(PoolState& pool, Fault const& f) {
 // Nothing comes through: all that gather together wait.
 void cut_gathers(RunState& run, PoolState& pool) {
   if (!pool.progress || pool.progress->team == nullptr || !is_fully_sharded(pool.job.train)) return;
-  Stopped const s{pool.index, {}, run.engine.now(), Stop::hangs, "a NIC" + where(run, pool) + " is cut"};
-  Stall stall = stall_after(run, s);
+  Stall stall;
+  stall.at = run.engine.now();
+  stall.cause = "a NIC" + where(run, pool) + " is cut";
   stall.groups = {layer_group(pool.job)};
   for (int r = 0; r < pool.job.cluster.gpus(); ++r) stall.waiting.push_back({pool.index, r, 0, stall.at});
   end_in_incident(run, stall);
@@ -124,7 +125,16 @@ void slow_link(RunState& run, PoolState& pool, Fault const& f) {
       std::make_unique<CollectivePrices>(pool.profile, with_slower_nics(pool.job.cluster, f.factor));
 }
 
+// Whether the pool's ranks have something to do, and not only a driver that scores by itself.
+bool is_at_work(RunState const& run, PoolState const& pool) {
+  if (!pool.progress) return false;
+  Phase const phase = pool.progress->phase;
+  bool const of_driver = phase == Phase::score || phase == Phase::advantage;
+  return !of_driver || pool.progress->team != nullptr || !run.job.framework.single_controller;
+}
+
 void happen(RunState& run, Fault const& f) {
+  if (run.log.steps.size() >= static_cast<std::size_t>(run.options.steps)) return;  // the run is over
   PoolState& pool = *run.pools[static_cast<std::size_t>(f.pool)];
   if (f.kind == FaultKind::slow) return slow_ranks(pool, f);
   if (f.kind == FaultKind::link) return slow_link(run, pool, f);
@@ -133,7 +143,7 @@ void happen(RunState& run, Fault const& f) {
     if (run.job.score.timeout.value > 0) return;
     hang_scoring(run, pool);
   }
-  if (pool.progress) stop_ranks(run, pool, f);
+  if (is_at_work(run, pool)) stop_ranks(run, pool, f);
   // Nobody of the pool can wait for it yet.
   for (int r : ranks_of(run, f)) pool.stopped.push_back({pool.index, r, stop_of(f.kind), run.engine.now()});
   pool.stop_cause = cause_of(run, pool, f);
@@ -151,7 +161,7 @@ void arm_faults(RunState& run) {
 }
 
 void start_faults(RunState& run, PoolState& pool) {
-  if (!pool.stopped.empty()) {
+  if (!pool.stopped.empty() && is_at_work(run, pool)) {
     Stopped s{pool.index, {}, run.engine.now(), pool.stopped.front().stop, pool.stop_cause};
     for (MissingRank const& m : pool.stopped) s.ranks.push_back(m.rank);
     Stall stall = stall_after(run, s);

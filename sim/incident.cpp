@@ -22,13 +22,18 @@ JobSize size_of_job(RunState const& run) {
   return size;
 }
 
-// The group with the first timer; with none, that of most ranks.
+bool is_missing(Stall const& s, int pool, int rank) {
+  return std::any_of(s.missing.begin(), s.missing.end(),
+                     [&](MissingRank const& m) { return m.pool == pool && m.rank == rank; });
+}
+
+// The group with the first timer of those that wait for others; with none, that of most ranks.
 int main_group(Stall const& s, WatchdogOptions const& w) {
   int best = -1;
   Seconds due;
   for (WaitingRank const& r : s.waiting) {
     StalledGroup const& g = s.groups[static_cast<std::size_t>(r.group)];
-    if (g.timer != GroupTimer::c10d) continue;
+    if (g.timer != GroupTimer::c10d || is_missing(s, r.pool, r.rank)) continue;
     Seconds const at = r.since + g.timeout.value_or(w.timeout);
     if (best >= 0 && !(at < due)) continue;
     best = r.group;
@@ -94,9 +99,7 @@ std::vector<Seconds> stops_of_classes(RunState const& run, Stall const& s, Secon
 }
 
 bool is_missing(Stall const& s, RankClassInfo const& c) {
-  return std::any_of(s.missing.begin(), s.missing.end(), [&](MissingRank const& m) {
-    return m.pool == c.pool && std::find(c.ranks.begin(), c.ranks.end(), m.rank) != c.ranks.end();
-  });
+  return std::any_of(c.ranks.begin(), c.ranks.end(), [&](int rank) { return is_missing(s, c.pool, rank); });
 }
 
 int pool_of_cause(Stall const& s) {
@@ -184,7 +187,8 @@ void end_in_incident(RunState& run, Stall const& stall) {
   }
   log.remedies = remedies(stall, w, l, size, run.options.seed);
   log.happenings = std::move(a.happenings);
-  cut_spans(run, stall, a.ended ? *a.ended : stall.at);
+  // What never ends is told up to now.
+  cut_spans(run, stall, a.ended ? *a.ended : max(stall.at, run.engine.now()));
   if (!a.stop_is_noticed) log.stalls.push_back(std::move(record));
   run.stopped = true;
   throw RunEnded{};
