@@ -39,7 +39,8 @@ class Teller {
       : stall_(stall), watchdog_(watchdog), launcher_(launcher), job_(job), seed_(seed) {}
 
   Aftermath tell() {
-    out_.happenings.push_back({stall_.at, stall_.at, HappeningKind::cause, 0, missing_ranks(), stall_.cause});
+    out_.happenings.push_back(
+        {stall_.at, stall_.at, HappeningKind::cause, pool_of_cause(), missing_ranks(), stall_.cause});
     decide_fates();
     decide_end();
     tell_waiting();
@@ -56,7 +57,12 @@ class Teller {
   std::vector<int> missing_ranks() const {
     std::vector<int> ranks;
     for (MissingRank const& m : stall_.missing) ranks.push_back(m.rank);
+    std::sort(ranks.begin(), ranks.end());
     return ranks;
+  }
+  int pool_of_cause() const {
+    if (!stall_.missing.empty()) return stall_.missing.front().pool;
+    return stall_.waiting.empty() ? 0 : stall_.waiting.front().pool;
   }
   StalledGroup const& group_of(WaitingRank const& w) const {
     return stall_.groups.at(static_cast<std::size_t>(w.group));
@@ -98,6 +104,7 @@ class Teller {
       alive_.push_back(m.rank);
       first_death_ = earliest(first_death_, told_.dies);
     }
+    std::sort(alive_.begin(), alive_.end());
   }
 
   // In a collective that the others do not call.

@@ -260,6 +260,17 @@ TEST(Aftermath, SlowHeartbeatsComeTooLate) {
   expect_told_in_order(a);
 }
 
+// Ranks of the cause are those of their pool, ascending.
+TEST(Aftermath, TheCauseIsOfItsPool) {
+  Stall s;
+  s.at = Seconds(kStop);
+  s.cause = "engine 0 goes";
+  s.missing = {{1, 9, Stop::exited, s.at}, {1, 8, Stop::exited, s.at}};
+  Aftermath const a = after(s, {}, LauncherKind::ray, {16, 2, {"train", "rollout"}});
+  EXPECT_EQ(a.happenings.front().pool, 1);
+  EXPECT_EQ(a.happenings.front().ranks, (std::vector<int>{8, 9}));
+}
+
 TEST(Aftermath, PoolsAreNamedWhereThereAreSeveral) {
   Stall s = one_stops(Stop::hangs);
   JobSize size = kSize;

@@ -96,6 +96,7 @@ TEST(FailureFields, AServerIsOfTheRolloutsPool) {
   EXPECT_EQ(fault_of(with_fault("{at: 0 s, server: {engine: 2}}")).ranks, std::vector<int>{2});
   std::string text = with_fault("{at: 0 s, server: {engine: 2}}");
   text.insert(text.find("schedule:"), "pools: {train: {nodes: 1}, rollout: {nodes: 1}}\n");
+  text.replace(text.find("rollout: {engine"), 10, "rollout: {pool: rollout, ");
   Fault const f = fault_of(text);
   EXPECT_EQ(f.pool, 1);
   EXPECT_EQ(f.ranks, std::vector<int>{2});
