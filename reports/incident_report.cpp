@@ -21,7 +21,7 @@ std::string clock(Seconds t) {
 std::string line(Happening const& h, Seconds start, int width) {
   std::string what = h.what;
   if ((h.until - h.time).value >= 0.0005) what += fmt::format(" (until {})", clock(h.until));
-  std::string const since = fmt::format("+{:.1f} s", (h.time - start).value);
+  std::string const since = fmt::format("{:+.1f} s", (h.time - start).value);
   return fmt::format("  {:>12}  {:>12}  ", clock(h.time), since) +
          wrapped(words_of(printable(what)), " ", kClock + 14, width);
 }
