@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <stdexcept>
 #include <tuple>
 
@@ -58,6 +59,7 @@ class Teller {
   std::vector<int> missing_ranks() const {
     std::vector<int> ranks;
     for (MissingRank const& m : stall_.missing) ranks.push_back(m.rank);
+    std::sort(ranks.begin(), ranks.end());
     return ranks;
   }
   int pool_of_cause() const {
@@ -69,6 +71,7 @@ class Teller {
   }
 
   void decide_fates() {
+    std::set<int> timed;  // pools
     for (std::size_t i = 0; i < stall_.waiting.size(); ++i) {
       WaitingRank const& w = stall_.waiting[i];
       StalledGroup const& g = group_of(w);
@@ -78,12 +81,38 @@ class Teller {
         own.timeout = g.timeout.value_or(watchdog_.timeout);
         f.end = end_of_waiting(own, w.since, Seconds(0), uniform({seed_, Purpose::fault, 0, i}));
         first_timer_ = earliest(first_timer_, f.end.detected);
+        timed.insert(w.pool);
       } else if (g.timer == GroupTimer::rpc) {
-        rpc_ = earliest(rpc_, w.since + g.timeout.value_or(watchdog_.rpc_timeout));
+        Seconds const patience = g.timeout.value_or(watchdog_.rpc_timeout);
+        if (!rpc_ || w.since + patience < *rpc_) {
+          rpc_ = w.since + patience;
+          rpc_patience_ = patience;
+        }
       }
-      first_death_ = earliest(first_death_, f.end.dies);
       fates_.push_back(f);
     }
+    if (first_timer_) tell_others(timed);
+    for (Fate const& f : fates_) first_death_ = earliest(first_death_, f.end.dies);
+  }
+  // Ranks without a timer of their own hear of the first one in their pool: those that wait in another group,
+  // and those that stopped and whose process lives.
+  void tell_others(std::set<int> const& timed) {
+    told_ = end_of_told(watchdog_, *first_timer_);
+    for (Fate& f : fates_) {
+      if (group_of(*f.rank).timer == GroupTimer::none && timed.contains(f.rank->pool)) f.end = told_;
+    }
+    for (MissingRank const& m : stall_.missing) {
+      if (is_gone(launcher_.kind, m.stop) || waits(m)) continue;
+      alive_.push_back(m.rank);
+      first_death_ = earliest(first_death_, told_.dies);
+    }
+    std::sort(alive_.begin(), alive_.end());
+  }
+
+  // In a collective that the others do not call.
+  bool waits(MissingRank const& m) const {
+    return std::any_of(stall_.waiting.begin(), stall_.waiting.end(),
+                       [&](WaitingRank const& w) { return w.pool == m.pool && w.rank == m.rank; });
   }
 
   // A stop that the launcher, or a worker that misses its heartbeats, sees.
@@ -110,7 +139,10 @@ class Teller {
 
   // What the launcher does, and what the waiting ranks do by themselves.
   void decide_end() {
-    if (stall_.called) rpc_ = earliest(rpc_, *stall_.called + watchdog_.rpc_timeout);
+    if (stall_.called && (!rpc_ || *stall_.called + watchdog_.rpc_timeout < *rpc_)) {
+      rpc_ = *stall_.called + watchdog_.rpc_timeout;
+      rpc_patience_ = watchdog_.rpc_timeout;
+    }
     for (MissingRank const& m : stall_.missing) notice(m);
     std::optional<Seconds> const own = seen_;
     for (MissingRank const& m : stall_.later) notice(m);
@@ -118,17 +150,20 @@ class Teller {
       if (rpc_) see(noticed(launcher_, Stop::raised, *rpc_), -1, 0);
       for (Fate const& f : fates_)
         if (f.end.dies) see(noticed(launcher_, Stop::exited, *f.end.dies), f.rank->pool, f.rank->rank);
+      if (!alive_.empty() && told_.dies)
+        see(noticed(launcher_, Stop::exited, *told_.dies), stall_.missing.front().pool, alive_.front());
     }
     out_.detected = earliest(earliest(first_timer_, rpc_), seen_);
     out_.by_watchdog = first_timer_ && !(*out_.detected < *first_timer_);
     out_.stop_is_noticed = own && !(*seen_ < *own);
     if (seen_) out_.ended = all_gone(launcher_, *seen_, job_.nodes);
+    if (launcher_.kind != LauncherKind::none) return;
     if (std::optional<Seconds> const last = last_death(); last && (!out_.ended || *last < *out_.ended)) {
       out_.ended = last;
       by_themselves_ = true;
     }
   }
-  // Of the waiting ranks, where each has one.
+  // Of the waiting ranks; nothing: one of them waits on.
   std::optional<Seconds> last_death() const {
     if (fates_.empty()) return std::nullopt;
     Seconds last = stall_.at;
@@ -245,8 +280,10 @@ class Teller {
         });
     tell_each(
         HappeningKind::dies, [](Fate const& f) { return f.end.dies; },
-        [](std::string const& ranks, StalledGroup const&, Line const& l) {
-          return fmt::format("{} {} by SIGABRT", ranks, l.ranks.size() == 1 ? "ends" : "end");
+        [&](std::string const& ranks, StalledGroup const&, Line const& l) {
+          bool const monitor = !fates_.empty() && fates_.front().end.by_monitor;
+          return fmt::format("{} {} by SIGABRT{}", ranks, l.ranks.size() == 1 ? "ends" : "end",
+                             monitor ? " of the heartbeat monitor" : "");
         });
     if (rpc_ && happens(*rpc_))
       out_.happenings.push_back(
@@ -255,28 +292,19 @@ class Teller {
            HappeningKind::detects,
            0,
            {},
-           fmt::format("a call to an engine gives up after {}", format(watchdog_.rpc_timeout))});
+           fmt::format("a call to an engine gives up after {}", format(rpc_patience_))});
   }
 
   // Ranks that stopped and whose process lives.
   void tell_told() {
-    if (!first_timer_) return;
-    RankEnd const told = end_of_told(watchdog_, *first_timer_);
-    std::vector<int> alive;
-    for (MissingRank const& m : stall_.missing) {
-      bool const waits = std::any_of(stall_.waiting.begin(), stall_.waiting.end(), [&](WaitingRank const& w) {
-        return w.pool == m.pool && w.rank == m.rank;
-      });
-      if (!is_gone(launcher_.kind, m.stop) && !waits) alive.push_back(m.rank);
-    }
-    if (alive.empty()) return;
+    if (alive_.empty()) return;
     int const pool = stall_.missing.front().pool;
-    if (told.dumped && happens(*told.dumped))
-      out_.happenings.push_back({*told.dumped, *told.dumped, HappeningKind::dumps, pool, alive,
-                                 who(job_, pool, alive) + ": told of the timeout, flight recorder written"});
-    if (told.dies && happens(*told.dies))
-      out_.happenings.push_back({*told.dies, *told.dies, HappeningKind::dies, pool, alive,
-                                 who(job_, pool, alive) + ": ended by the heartbeat monitor"});
+    if (told_.dumped && happens(*told_.dumped))
+      out_.happenings.push_back({*told_.dumped, *told_.dumped, HappeningKind::dumps, pool, alive_,
+                                 who(job_, pool, alive_) + ": told of the timeout, flight recorder written"});
+    if (told_.dies && happens(*told_.dies))
+      out_.happenings.push_back({*told_.dies, *told_.dies, HappeningKind::dies, pool, alive_,
+                                 who(job_, pool, alive_) + ": ended by the heartbeat monitor"});
   }
 
   void tell_end() {
@@ -299,6 +327,9 @@ class Teller {
   std::optional<Seconds> heartbeat_;
   std::pair<int, int> seen_at_ = {-1, -1};  // pool and node of the failure that is seen first
   bool by_themselves_ = false;              // the job ends with the last waiting rank
+  Seconds rpc_patience_;
+  RankEnd told_;
+  std::vector<int> alive_;  // stopped, told of the first timer
   Aftermath out_;
 };
 

@@ -3,7 +3,7 @@
 //
 // The job ends at the earliest of
 //   what the launcher does once it sees a rank stop, or one that the watchdog has ended (torchrun, ray)
-//   the end of the last waiting rank, each by its own timer
+//   the end of the last waiting rank, by its own timer or told of another's (none)
 //   worker heartbeats, where they are on: workers end the job after the missed ones of one whose process or
 //   work has ended
 // and never where nobody has a timer and nobody notices.

@@ -49,8 +49,9 @@ RankEnd end_of_waiting(WatchdogOptions const& o, Seconds enqueued, Seconds group
     return end;
   }
   if (!o.monitoring) return end;
+  end.by_monitor = true;
   if (o.dump_on_timeout) {
-    end.monitor = end.dies = detected + kStorePoll + o.heartbeat;
+    end.dies = detected + kStorePoll + o.heartbeat;
   } else {
     end.monitor = second_look(detected, group_start, o.heartbeat);
     end.dies = end.monitor;

@@ -50,6 +50,7 @@ struct RankEnd {
   std::optional<Seconds> monitor;   // its heartbeat monitor reports the watchdog stuck
   std::optional<Seconds> aborted;   // communicators
   std::optional<Seconds> dies;
+  bool by_monitor = false;  // not by its watchdog
 };
 
 // Of a rank that has enqueued. group_start: when the default group was made. u: see above.

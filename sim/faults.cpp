@@ -161,7 +161,16 @@ void slow_link(RunState& run, PoolState& pool, Fault const& f) {
       std::make_unique<CollectivePrices>(pool.profile, with_slower_nics(pool.job.cluster, f.factor));
 }
 
+// Whether the pool's ranks have something to do, and not only a driver that scores by itself.
+bool is_at_work(RunState const& run, PoolState const& pool) {
+  if (!pool.progress) return false;
+  Phase const phase = pool.progress->phase;
+  bool const of_driver = phase == Phase::score || phase == Phase::advantage;
+  return !of_driver || pool.progress->team != nullptr || !run.job.framework.single_controller;
+}
+
 void happen(RunState& run, Fault const& f) {
+  if (run.log.steps.size() >= static_cast<std::size_t>(run.options.steps)) return;  // the run is over
   PoolState& pool = *run.pools[static_cast<std::size_t>(f.pool)];
   run.happened.insert(&f);
   if (f.kind == FaultKind::leak) return;  // grow_leaks
@@ -172,7 +181,7 @@ void happen(RunState& run, Fault const& f) {
     if (run.job.score.timeout.value > 0) return;
     hang_scoring(run, pool, f);
   }
-  if (pool.progress) stop_ranks(run, pool, f);
+  if (is_at_work(run, pool)) stop_ranks(run, pool, f);
   // Nobody of the pool can wait for it yet.
   for (int r : ranks_of(run, f)) pool.stopped.push_back({pool.index, r, stop_of(f.kind), run.engine.now()});
   pool.stop_cause = cause_of(run, pool, f);
@@ -200,7 +209,7 @@ void disarm_faults(RunState& run) {
 }
 
 void start_faults(RunState& run, PoolState& pool) {
-  if (!pool.stopped.empty()) {
+  if (!pool.stopped.empty() && is_at_work(run, pool)) {
     Stopped s{pool.index, {}, run.engine.now(), pool.stopped.front().stop, pool.stop_cause};
     for (MissingRank const& m : pool.stopped) s.ranks.push_back(m.rank);
     Stall stall = stall_after(run, s);

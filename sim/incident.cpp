@@ -28,14 +28,14 @@ bool is_missing(Stall const& s, int pool, int rank) {
                      [&](MissingRank const& m) { return m.pool == pool && m.rank == rank; });
 }
 
-// The group with the first timer; with none, that of most ranks.
+// The group with the first timer of those that wait for others; with none, that of most ranks.
 int main_group(Stall const& s, WatchdogOptions const& w) {
   int best = -1;
   Seconds due;
   for (WaitingRank const& r : s.waiting) {
     if (is_missing(s, r.pool, r.rank)) continue;
     StalledGroup const& g = s.groups[static_cast<std::size_t>(r.group)];
-    if (g.timer != GroupTimer::c10d) continue;
+    if (g.timer != GroupTimer::c10d || is_missing(s, r.pool, r.rank)) continue;
     Seconds const at = r.since + g.timeout.value_or(w.timeout);
     if (best >= 0 && !(at < due)) continue;
     best = r.group;
@@ -211,7 +211,8 @@ void end_in_incident(RunState& run, Stall stall) {
   for (StalledGroup& g : log.stall->groups) {
     if (g.timer == GroupTimer::c10d) g.timeout = g.timeout.value_or(w.timeout);
   }
-  cut_spans(run, stall, a.ended ? *a.ended : stall.at);
+  // What never ends is told up to now.
+  cut_spans(run, stall, a.ended ? *a.ended : max(stall.at, run.engine.now()));
   if (!a.stop_is_noticed) log.stalls.push_back(std::move(record));
   run.stopped = true;
   throw RunEnded{};

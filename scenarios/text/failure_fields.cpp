@@ -138,7 +138,9 @@ void describe_fault(Fields& f, Fault& fault, Job const& job) {
 void read_one(Fields& f, Value const& item, std::size_t i, Job& job) {
   if (item.kind != ValueKind::map)
     return f.problem(item.mark, "faults", "not a map", "write for example {at: 120 s, kill: {rank: 17}}");
-  Fields inner(f.reading(), &item, fmt::format("faults[{}]", i), item.mark, "default");
+  std::string const path = fmt::format("faults[{}]", i);
+  f.reading().marks.insert_or_assign(path, item.mark);  // for the checks across fields
+  Fields inner(f.reading(), &item, path, item.mark, "default");
   Fault fault;
   fault.pool = job.role_pools.actor;
   if (inner.has("server")) fault.pool = job.role_pools.rollout;
