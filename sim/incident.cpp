@@ -125,6 +125,8 @@ void cut_spans(RunState& run, Stall const& s, Seconds end) {
     return false;
   });
   std::erase_if(log.counters, [&](Counter const& c) { return c.time > end; });
+  // So were windows of a weight sync in other pools.
+  for (PhaseWindow& w : log.phases) w.end = min(w.end, max(w.start, run.engine.now()));
   std::vector<Seconds> last(log.rank_classes.size());
   std::vector<std::pair<std::int32_t, Phase>> doing(log.rank_classes.size());
   for (Span const& span : log.spans) {
