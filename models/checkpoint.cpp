@@ -56,11 +56,10 @@ Node one_gpu_of(Node node) {
   return node;
 }
 
-Seconds gather_time(CollectivePrices& collectives, Job const& job) {
+Seconds gather_time(CollectivePrices& collectives, Job const& job, Bytes all) {
   int const ranks = job.cluster.gpus();
-  if (!is_gathered(job) || ranks == 1) return Seconds(0);
-  Group const all = placed_group(job.cluster, ranks, 1);
-  return collectives.at(CollectiveKind::all_gather, all, checkpoint_bytes(job)).total();
+  if (ranks == 1) return Seconds(0);
+  return collectives.at(CollectiveKind::all_gather, placed_group(job.cluster, ranks, 1), all).total();
 }
 
 template <class OfStage>
@@ -102,6 +101,12 @@ Bytes checkpoint_host_bytes(Job const& job, int stage) {
   return job.checkpoint.copies * checkpoint_bytes(job) / std::min(job.cluster.node.gpus, stage_ranks(job));
 }
 
+SavedBytes saved_bytes_per_parameter(Job const& job) {
+  StateBytes const each = saved_parameters(job, 0).each;
+  Bytes const weights = each.weights.value > 0 ? each.weights : each.master_weights;
+  return {weights, each.total() - weights};
+}
+
 CheckpointTime checkpoint_time(Profile const& profile, CollectivePrices& collectives, Job const& trainer) {
   CheckpointOptions const& c = trainer.checkpoint;
   Node const& node = trainer.cluster.node;
@@ -111,7 +116,7 @@ CheckpointTime checkpoint_time(Profile const& profile, CollectivePrices& collect
   HostCopy copy{Direction::device_to_host, largest(trainer, stage_bytes), "checkpoint", pinned};
   if (is_gathered(trainer)) {
     copy.bytes = all;
-    t.gather = gather_time(collectives, trainer);
+    t.gather = gather_time(collectives, trainer, all);
     t.copy = shared_copy_time(profile, one_gpu_of(node), copy);
     t.write = storage_time(c, all, all);
   } else {
@@ -126,18 +131,25 @@ Seconds blocking_time(CheckpointTime const& t, CheckpointMode mode) {
 }
 
 Seconds load_time(Profile const& profile, CollectivePrices& collectives, Job const& trainer) {
-  CheckpointOptions const& c = trainer.checkpoint;
-  Node const& node = trainer.cluster.node;
-  HostCopy copy{Direction::host_to_device, largest(trainer, loaded_bytes), "checkpoint", false};
   if (is_gathered(trainer)) {
-    copy.bytes = checkpoint_bytes(trainer);
-    return storage_time(c, copy.bytes, copy.bytes) + shared_copy_time(profile, one_gpu_of(node), copy) +
-           gather_time(collectives, trainer);
+    Bytes const all = checkpoint_bytes(trainer);
+    return load_time(profile, collectives, trainer, {all, all, true});
   }
   Bytes all;
   for (int stage = 0; stage < trainer.train.parallel.pp; ++stage)
     all += loaded_bytes(trainer, stage) * stage_ranks(trainer);
-  return storage_time(c, node.gpus * copy.bytes, all) + shared_copy_time(profile, node, copy);
+  return load_time(profile, collectives, trainer, {largest(trainer, loaded_bytes), all, false});
+}
+
+Seconds load_time(Profile const& profile, CollectivePrices& collectives, Job const& trainer,
+                  ReadBytes const& read) {
+  CheckpointOptions const& c = trainer.checkpoint;
+  Node const& node = trainer.cluster.node;
+  HostCopy const copy{Direction::host_to_device, read.of_rank, "checkpoint", false};
+  if (read.gathered)
+    return storage_time(c, read.of_all, read.of_all) + shared_copy_time(profile, one_gpu_of(node), copy) +
+           gather_time(collectives, trainer, read.of_all);
+  return storage_time(c, node.gpus * copy.bytes, read.of_all) + shared_copy_time(profile, node, copy);
 }
 
 }  // namespace rollcast

@@ -18,6 +18,16 @@ Bytes checkpoint_bytes(Job const& job);
 // ranks hold too. The same job under DeepSpeed at stage 1: 8,030,261,248 x (2 + 12 / 8) B.
 Bytes loaded_bytes(Job const& job, int stage);
 
+// What a parameter of that comes to: its weight as the trainer keeps it (the master weight where there is no
+// other), and with CheckpointOptions::optimizer what the optimizer keeps.
+struct SavedBytes {
+  Bytes weights;
+  Bytes optimizer;
+
+  Bytes total() const { return weights + optimizer; }
+};
+SavedBytes saved_bytes_per_parameter(Job const& job);
+
 // In host memory of a rank of a stage while it is saved: copies x checkpoint_bytes; gathered, all ranks'
 // bytes lie on the first rank, told as the share of each rank of its node, of stage 0.
 Bytes checkpoint_host_bytes(Job const& job, int stage);
@@ -40,5 +50,14 @@ Seconds blocking_time(CheckpointTime const& t, CheckpointMode mode);
 // Reading at the same bandwidths, then the copy to the GPU; gathered: the first rank reads all of it, which
 // then goes the gather's way back. Frozen models are no part of it.
 Seconds load_time(Profile const& profile, CollectivePrices& collectives, Job const& trainer);
+
+// The same of what a trainer reads of a checkpoint that another one may have written.
+struct ReadBytes {
+  Bytes of_rank;  // the most that one reads
+  Bytes of_all;
+  bool gathered = false;
+};
+Seconds load_time(Profile const& profile, CollectivePrices& collectives, Job const& trainer,
+                  ReadBytes const& read);
 
 }  // namespace rollcast

@@ -1,5 +1,6 @@
-// Which part of each tensor a rank holds or saves, as blocks, and which saved shards the ranks of another
-// layout read.
+// Which part of each tensor a rank saves and needs again, as rectangles, and which saved shards the ranks of
+// another layout read. What the ranks of a trainer hold is models/train_shards; a checkpoint's own are the
+// optimizer's flat parts and who saves what several hold.
 #pragma once
 
 #include <compare>
@@ -7,20 +8,18 @@
 #include <vector>
 
 #include "models/job.hpp"
+#include "models/shard_rect.hpp"
+#include "models/sync_tensors.hpp"
 
 namespace rollcast {
 
-// Rows [row, row_end) by columns [column, column_end) of a tensor of the model, by its number.
+// A rectangle of a tensor, by the tensor's number.
 struct Block {
   int tensor = 0;
-  std::int64_t row = 0;
-  std::int64_t row_end = 0;
-  std::int64_t column = 0;
-  std::int64_t column_end = 0;
+  IndexRange rows;
+  IndexRange columns;
 
-  std::int64_t rows() const { return row_end - row; }
-  std::int64_t columns() const { return column_end - column; }
-  std::int64_t elements() const { return rows() * columns(); }
+  std::int64_t count() const { return rows.count * columns.count; }
   auto operator<=>(Block const&) const = default;
 };
 
@@ -29,32 +28,26 @@ using Layout = std::vector<RankBlocks>;  // by rank
 
 std::int64_t elements_of(RankBlocks const& blocks);
 
-// Every tensor whole: embedding, layers in order, final norm and head; an expert's matrix is one of its own.
-RankBlocks whole_model(Architecture const& a);
+// What a checkpoint of the actor holds, every expert apart; of an adapter run its factors alone.
+std::vector<SyncTensor> checkpoint_tensors(Job const& job);
 
-// Tensors cut over dim 0 as FSDP2 does (torch.chunk): every rank ceil(rows / ranks) rows, the last ones less
-// or none.
-Layout row_shards(RankBlocks const& tensors, int ranks);
-
-// Part `part` of `parts` equal ones of the blocks' elements laid end to end, row by row: ZeRO's flat buffer,
-// Megatron's distributed optimizer. Elements [part x n / parts, (part + 1) x n / parts), rounded down.
+// Part `part` of the blocks' elements laid end to end, in chunks of ceil(n / parts): ZeRO's flat buffer,
+// Megatron's distributed optimizer (both pad the last one).
 RankBlocks flat_part(RankBlocks const& blocks, int part, int parts);
-
-// What tensor and expert parallelism leave a rank of a pipeline stage: blocks of rows or columns, k and v by
-// whole heads (beyond their number copies), whole experts cut in turn by etp. index: of the rank in its
-// stage, tp innermost. A stage beyond the pipeline is a std::logic_error.
-RankBlocks megatron_blocks(Job const& job, int stage, int index);
 
 // Weights, or what the optimizer keeps (master weights and states, one block structure for all).
 enum class SavedState { weights, optimizer };
 
-// What each rank of the trainer's pool holds and so loads: FSDP2 row shards; DeepSpeed by its ZeRO stage the
-// whole, or flat parts (from stage 3 on of each tensor); Megatron its blocks, of the optimizer with the
-// distributed one a flat part of them, without the last stage's copy of a tied embedding.
-// Ranks in Megatron's order: tp, cp, data, pipeline.
+// What each rank of the trainer's pool holds and so loads, of checkpoint_tensors in their order. Weights: by
+// train_shards, the vocabulary without its padding; FSDP1 as FSDP2, because its sharded state dict is rows of
+// each tensor too (torch/distributed/fsdp/_state_dict_utils.py). The optimizer's the same, but cut over the
+// ranks that hold the same (ZeRO stages 1 and 2, Megatron's distributed optimizer) flat parts of it, experts
+// apart, without the last stage's copy of a tied embedding.
 Layout held_layout(Job const& job, SavedState state);
-// What each saves: of a block that several ranks hold each writes an equal flat part.
-Layout saved_layout(Layout const& held);
+// What each saves of that: of a block that several ranks hold each writes an equal flat part; of the
+// optimizer's flat parts, what tensor parallelism leaves whole is saved by its first rank (Megatron's
+// replica_id).
+Layout saved_layout(Job const& job, SavedState state);
 
 struct ShardRead {
   int rank = 0;  // whose saved shard

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@ struct IndexRange {
   std::int64_t count = 0;
 
   std::int64_t end() const { return first + count; }
+  auto operator<=>(IndexRange const&) const = default;
 };
 
 // Empty (count 0) where they do not meet.
@@ -51,6 +53,10 @@ inline ShardRect row_major(IndexRange rows, IndexRange columns, std::int64_t off
 // Several ranges of rows, each cut on its own into `parts`: part `index` of each, one after the other.
 std::vector<ShardRect> cut_each(std::vector<std::int64_t> const& separate, IndexRange columns,
                                 std::int64_t parts, std::int64_t index);
+
+// Elements [own] of a matrix laid row by row, from `offset` on: the rest of a row, whole rows, the beginning
+// of a row.
+std::vector<ShardRect> flat_rects(ShardRect const& matrix, IndexRange own, std::int64_t offset);
 
 // One part of a tensor and the ranks that hold it, each a copy, ascending.
 struct Shard {

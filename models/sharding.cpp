@@ -3,11 +3,10 @@
 #include <algorithm>
 
 #include "models/adapter.hpp"
+#include "models/shard_rect.hpp"
 
 namespace rollcast {
 namespace {
-
-std::int64_t divide_up(std::int64_t n, std::int64_t parts) { return (n + parts - 1) / parts; }
 
 std::int64_t cut_rows(Tensor const& t, Architecture const& a, int tp) {
   if (!t.kv) return divide_up(t.rows, tp);

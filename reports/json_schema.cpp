@@ -274,6 +274,29 @@ constexpr Key kWeightsKeys[] = {
     {"wire[].busiest", "text", "that end"},
     {"wire[].bytes", "integer", "its bytes"}};
 
+constexpr Key kResumeKeys[] = {
+    {"schema", "integer", "1: the version of these shapes"},
+    {"writer", "text", "name of the scenario whose trainer wrote the checkpoint"},
+    {"reader", "text", "name of the scenario whose trainer goes on from it"},
+    {"written_by_ranks", "integer", "ranks of the writer's trainer"},
+    {"read_by_ranks", "integer", "ranks of the reader's trainer"},
+    {"gathered", "true or false", "whether it is one file, which rank 0 reads alone"},
+    {"saved.weights", "integer", "of all shards, each element once"},
+    {"saved.optimizer", "integer", "master weights and states; 0: not saved"},
+    {"saved.total", "integer", "the sum"},
+    {"read.weights", "integer", "by all ranks"},
+    {"read.optimizer", "integer", "by all ranks"},
+    {"read.total", "integer", "the sum"},
+    {"other_node_bytes", "integer", "read of what the ranks of a node with another number saved"},
+    {"largest_reader.rank", "integer", "the first of those that read most"},
+    {"largest_reader.bytes", "integer", "that it reads"},
+    {"readers[].ranks[]", "list of integers", "ranks that read the same, from as many shards"},
+    {"readers[].bytes.weights", "integer", "each reads"},
+    {"readers[].bytes.optimizer", "integer", "each reads"},
+    {"readers[].bytes.total", "integer", "the sum"},
+    {"readers[].shards", "integer", "saved ranks that each reads of"},
+    {"seconds", "number", "from storage and to the GPUs"}};
+
 constexpr Key kValidateKeys[] = {
     {"schema", "integer", "1: the version of these shapes"},
     {"expected[].case", "text", "name of a scenario with an `expected` block"},
@@ -390,6 +413,10 @@ std::string weights_json_markdown() {
          table(kWeightsKeys);
 }
 
+std::string resume_json_markdown() {
+  return "\n# JSON of `rollcast weights --resume --json`\n\nSizes are whole bytes.\n\n" + table(kResumeKeys);
+}
+
 std::string validate_json_markdown() {
   return "\n# JSON of `rollcast validate --json`\n\n" + table(kValidateKeys);
 }
@@ -397,8 +424,8 @@ std::string validate_json_markdown() {
 std::string blame_json_markdown() { return "\n# JSON of `rollcast blame --json`\n\n" + table(kBlameKeys); }
 
 std::string json_schema_markdown() {
-  return run_json_markdown() + memory_json_markdown() + weights_json_markdown() + validate_json_markdown() +
-         blame_json_markdown();
+  return run_json_markdown() + memory_json_markdown() + weights_json_markdown() + resume_json_markdown() +
+         validate_json_markdown() + blame_json_markdown();
 }
 
 }  // namespace rollcast

@@ -9,6 +9,7 @@ namespace rollcast {
 std::string run_json_markdown();       // json_text()
 std::string memory_json_markdown();    // memory_json()
 std::string weights_json_markdown();   // weights_json()
+std::string resume_json_markdown();    // resume_json()
 std::string validate_json_markdown();  // validation_json()
 std::string blame_json_markdown();     // blame_json()
 

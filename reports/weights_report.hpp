@@ -64,6 +64,9 @@ std::size_t busiest_rank(std::vector<LinkBytes> const& ranks);
 // What a copy is to a person: "q heads 0-1", "gate rows 0-13", "rows 0-4095, columns 0-1023".
 std::string what_text(Architecture const& a, SyncTensor const& t, IndexRange rows, IndexRange columns);
 
+// "tp 2, pp 2"; experts: with ep and etp.
+std::string layout_text(Parallel const& p, bool experts);
+
 // "sharded by rows (FSDP2)".
 std::string_view sharding_text(Sharding s);
 

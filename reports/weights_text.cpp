@@ -38,14 +38,6 @@ std::string rank_list(std::vector<int> const& ranks) {
 
 int engine_ranks(Reshard const& r) { return r.rollout.parallel.tp * r.rollout.parallel.pp; }
 
-std::string layout_text(Parallel const& p, bool experts) {
-  std::string out = fmt::format("tp {}", p.tp);
-  if (p.pp > 1) out += fmt::format(", pp {}", p.pp);
-  if (experts && p.ep > 1) out += fmt::format(", ep {}", p.ep);
-  if (experts && p.etp > 0 && p.etp != p.tp) out += fmt::format(", etp {}", p.etp);
-  return out;
-}
-
 std::string layouts(WeightsForecast const& f) {
   TrainLayout const& t = f.map.train;
   RolloutLayout const& r = f.map.rollout;
@@ -266,6 +258,14 @@ std::string wire_text(WeightsForecast const& f) {
 }
 
 }  // namespace
+
+std::string layout_text(Parallel const& p, bool experts) {
+  std::string out = fmt::format("tp {}", p.tp);
+  if (p.pp > 1) out += fmt::format(", pp {}", p.pp);
+  if (experts && p.ep > 1) out += fmt::format(", ep {}", p.ep);
+  if (experts && p.etp > 0 && p.etp != p.tp) out += fmt::format(", etp {}", p.etp);
+  return out;
+}
 
 std::string weights_text(WeightsForecast const& f) {
   return verdict(f) + layouts(f) + links_text(f.traffic) + ranks_text(f.traffic.sent, "Sent") +

@@ -9,6 +9,7 @@
 #include "reports/commands/outputs.hpp"
 #include "reports/commands/scenario_input.hpp"
 #include "reports/output_file.hpp"
+#include "reports/resume_report.hpp"
 #include "reports/weights_report.hpp"
 
 namespace rollcast {
@@ -19,6 +20,7 @@ struct Arguments {
   std::string json;
   std::string tensor;
   std::string scales;
+  std::string resume;
   bool flat_parameters = false;
 };
 
@@ -47,14 +49,41 @@ int refuse(std::string const& sentence) {
   return 2;
 }
 
+// JSON where it is asked for, and the text unless that goes to standard output.
+int tell(OutputOptions const& outputs, std::string const& json, std::string const& text) {
+  if (!outputs.json.empty()) {
+    if (std::string const error = write_file(outputs.json, json); !error.empty()) return refuse(error);
+  }
+  return takes_standard_output(outputs) ? 0 : print(text);
+}
+
+int resume(Arguments const& arguments, OutputOptions const& outputs, Scenario const& writer) {
+  if (!arguments.tensor.empty() || !arguments.scales.empty())
+    return refuse("--tensor and --fp8-scales are of a weight sync, not of --resume");
+  if (arguments.flat_parameters)
+    return refuse("--resume needs no --flat-parameters: FSDP1, too, saves rows of each tensor");
+  int exit_code = 0;
+  auto const reader =
+      read_scenario({arguments.resume, {{}, arguments.scenario.options.catalog_files}}, exit_code);
+  if (!reader) return exit_code;
+  std::string const conflict =
+      models_differ(for_role(writer.job, Role::actor), for_role(reader->job, Role::actor));
+  if (!conflict.empty()) return refuse(conflict);
+  ResumeForecast const f = forecast_resume(writer, *reader);
+  return tell(outputs, resume_json(f), resume_text(f));
+}
+
 int weights(Arguments const& arguments) {
   OutputOptions outputs;
   outputs.json = arguments.json;
-  if (std::string const conflict = output_conflict(outputs, inputs_of(arguments.scenario)); !conflict.empty())
+  std::vector<std::string> inputs = inputs_of(arguments.scenario);
+  if (!arguments.resume.empty()) inputs.push_back(arguments.resume);
+  if (std::string const conflict = output_conflict(outputs, inputs); !conflict.empty())
     return refuse(conflict);
   int exit_code = 0;
   auto const scenario = read_scenario(arguments.scenario, exit_code);
   if (!scenario) return exit_code;
+  if (!arguments.resume.empty()) return resume(arguments, outputs, *scenario);
   if (std::string const conflict = conflict_with(scenario->job, arguments); !conflict.empty())
     return refuse(conflict);
   WeightsOptions options;
@@ -63,11 +92,7 @@ int weights(Arguments const& arguments) {
   options.tensor = arguments.tensor;
   WeightsResult const result = forecast_weights(*scenario, options);
   if (!result.forecast) return refuse(result.error);
-  if (!arguments.json.empty()) {
-    std::string const error = write_file(arguments.json, weights_json(*result.forecast));
-    if (!error.empty()) return refuse(error);
-  }
-  return takes_standard_output(outputs) ? 0 : print(weights_text(*result.forecast));
+  return tell(outputs, weights_json(*result.forecast), weights_text(*result.forecast));
 }
 
 }  // namespace
@@ -96,8 +121,14 @@ void add_weights_command(CLI::App& app, int& exit_code) {
   command->add_flag(
       "--flat-parameters", arguments->flat_parameters,
       "FSDP keeps one flat parameter per layer (FSDP1) in place of rows of each tensor (FSDP2)");
+  command
+      ->add_option("--resume", arguments->resume,
+                   "In place of a sync: what the trainer of this scenario reads of a checkpoint that FILE's "
+                   "trainer wrote (--set is of FILE; FILE itself: the same layout)")
+      ->type_name("OTHER");
   command->footer(
-      "Example:\n  rollcast weights grpo.yaml --set rollout.parallel.tp=4 --tensor layers.0.self_attn");
+      "Examples:\n  rollcast weights before.yaml --resume after.yaml\n  rollcast weights grpo.yaml --set "
+      "rollout.parallel.tp=4 --tensor layers.0.self_attn");
   command->callback([arguments, &exit_code] { exit_code = weights(*arguments); });
 }
 

@@ -9,6 +9,7 @@
 #include "reports/blame_report.hpp"
 #include "reports/json.hpp"
 #include "reports/memory_report.hpp"
+#include "reports/resume_report.hpp"
 #include "reports/validation_report.hpp"
 #include "reports/weights_report.hpp"
 #include "tests/reports/small_log.hpp"
@@ -81,6 +82,14 @@ TEST(JsonSchema, ListsExactlyTheKeysOfAWeightsForecast) {
   WeightsResult const r = forecast_weights(*read.scenario, {});
   ASSERT_TRUE(r.forecast) << r.error;
   EXPECT_EQ(listed(weights_json_markdown()), written(weights_json(*r.forecast)));
+}
+
+TEST(JsonSchema, ListsExactlyTheKeysOfAResumedCheckpoint) {
+  ScenarioResult const read =
+      read_scenario_file(ROLLCAST_SOURCE_DIR "/scenarios/examples/dpo-8b-fsdp.yaml", {});
+  ASSERT_TRUE(read.scenario) << format(read.problems);
+  ResumeForecast const f = forecast_resume(*read.scenario, *read.scenario);
+  EXPECT_EQ(listed(resume_json_markdown()), written(resume_json(f)));
 }
 
 TEST(JsonSchema, ListsExactlyTheKeysOfABlame) {
