@@ -66,7 +66,7 @@ struct Expected {
   std::optional<Seconds> monitor_from = {};    // the heartbeat monitor speaks at or after
   std::optional<Seconds> monitor_before = {};
   bool no_end = false;
-  std::optional<double> gpu_hours_lost = {};  // within 1 %
+  std::optional<double> gpu_hours_lost = {};                        // within 1 %
   SecondsBounds step_seconds = {};                                  // of the mean step
   std::vector<std::pair<Phase, SecondsBounds>> phase_seconds = {};  // mean per step, over all pools
   std::optional<ExpectedIdle> idle = {};
