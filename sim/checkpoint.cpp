@@ -1,7 +1,7 @@
 #include "sim/checkpoint.hpp"
 
 #include "models/checkpoint.hpp"
-#include "sim/faults.hpp"
+#include "sim/time_limits.hpp"
 
 namespace rollcast {
 namespace {

@@ -1,8 +1,8 @@
 // A forward pass over all samples: log-probabilities, values, rewards.
-#include "sim/faults.hpp"
 #include "sim/replica_run.hpp"
 #include "sim/sample_shards.hpp"
-#include "sim/waiting.hpp"
+#include "sim/stalled_groups.hpp"
+#include "sim/time_limits.hpp"
 
 namespace rollcast {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "models/group_signal.hpp"
 #include "models/pools.hpp"
-#include "sim/faults.hpp"
 #include "sim/rollout_loop.hpp"
+#include "sim/time_limits.hpp"
 
 namespace rollcast {
 namespace {

@@ -14,7 +14,7 @@
 #include "models/pools.hpp"
 #include "models/shard_exchange.hpp"
 #include "models/static_generate.hpp"
-#include "sim/faults.hpp"
+#include "sim/time_limits.hpp"
 
 namespace rollcast {
 namespace {

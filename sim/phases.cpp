@@ -14,6 +14,7 @@
 #include "sim/memory.hpp"
 #include "sim/sample_shards.hpp"
 #include "sim/score.hpp"
+#include "sim/time_limits.hpp"
 
 namespace rollcast {
 namespace {

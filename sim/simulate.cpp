@@ -13,6 +13,7 @@
 #include "sim/phases.hpp"
 #include "sim/run_setup.hpp"
 #include "sim/schedules.hpp"
+#include "sim/time_limits.hpp"
 
 namespace rollcast {
 namespace {

@@ -6,10 +6,10 @@
 
 #include "models/host_optimizer.hpp"
 #include "models/prices.hpp"
-#include "sim/faults.hpp"
 #include "sim/replica_run.hpp"
 #include "sim/sample_shards.hpp"
-#include "sim/waiting.hpp"
+#include "sim/stalled_groups.hpp"
+#include "sim/time_limits.hpp"
 
 namespace rollcast {
 namespace {

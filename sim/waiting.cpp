@@ -11,6 +11,7 @@
 #include "models/shard_exchange.hpp"
 #include "sim/replica_run.hpp"
 #include "sim/sample_shards.hpp"
+#include "sim/stalled_groups.hpp"
 
 namespace rollcast {
 namespace {
@@ -50,12 +51,6 @@ struct Cell {
   int stage = 0;
   friend auto operator<=>(Cell const&, Cell const&) = default;
 };
-
-// Ranks that share a sequence.
-StalledGroup sequence_group(Job const& job) {
-  bool const heads = job.train.context_parallel == ContextParallel::ulysses;
-  return {"context parallel", heads ? "ALLTOALL" : "RECV", {}, GroupTimer::c10d, {}};
-}
 
 class Propagation {
  public:
@@ -365,42 +360,6 @@ bool gathers_to_generate(RunState const& run, PoolState const& pool) {
 }
 
 }  // namespace
-
-int collectives_of_layer(bool backward) { return backward ? 2 : 1; }
-
-std::int64_t collectives_of(Team const& team, ReplicaTimes const& r, bool training) {
-  std::int64_t layers = 0;
-  for (Stage const& s : team.stages) layers += s.layers;
-  int const each = collectives_of_layer(false) + (training ? collectives_of_layer(true) : 0);
-  return layers * each * static_cast<std::int64_t>(r.times.size());
-}
-
-StalledGroup default_group(Phase phase) {
-  return {"default_pg", phase == Phase::checkpoint ? "ALLREDUCE" : "BROADCAST", {}, GroupTimer::c10d, {}};
-}
-
-StalledGroup layer_group(Job const& job) {
-  TrainerOptions const& t = job.train;
-  Parallel const& p = t.parallel;
-  if (is_fully_sharded(t))
-    return {t.kind == TrainerKind::deepspeed ? "zero3" : "fsdp", "ALLGATHER", {}, GroupTimer::c10d, {}};
-  if (p.tp > 1)
-    return {"tensor parallel", t.sequence_parallel ? "ALLGATHER" : "ALLREDUCE", {}, GroupTimer::c10d, {}};
-  if (p.cp > 1) return sequence_group(job);
-  return {"expert parallel", "ALLTOALL", {}, GroupTimer::c10d, {}};
-}
-
-StalledGroup gradient_group(RunState const& run, Team const& team, int stage) {
-  TrainerOptions const& t = team.job.train;
-  bool const sharded = t.distributed_optimizer || t.zero_stage >= 1;
-  StalledGroup g{"gradients", sharded ? "REDUCE_SCATTER" : "ALLREDUCE", {}, GroupTimer::c10d, {}};
-  if (static_cast<std::size_t>(stage) < team.gradients.size()) {
-    CommunicatorId const id = team.gradients[static_cast<std::size_t>(stage)];
-    g.name = run.collectives.name(id);
-    g.sequence = run.collectives.operations_done(id) + 1;
-  }
-  return g;
-}
 
 Stall stall_after(RunState& run, Stopped const& stopped) {
   PoolState& pool = *run.pools[static_cast<std::size_t>(stopped.pool)];

@@ -15,8 +15,6 @@
 
 namespace rollcast {
 
-struct ReplicaTimes;
-
 struct Stopped {
   int pool = 0;
   std::vector<int> ranks;  // within the pool
@@ -27,18 +25,6 @@ struct Stopped {
 
 // The pool must have a phase under way.
 Stall stall_after(RunState& run, Stopped const& stopped);
-
-// The group that meets in every layer of the team's passes, and its collective: what its members wait in.
-StalledGroup layer_group(Job const& job);
-// Of a layer under FSDP and ZeRO-3: gathered before each pass, gradients scattered behind the backward one.
-int collectives_of_layer(bool backward);
-// Of all layers in the passes of a replica.
-std::int64_t collectives_of(Team const& team, ReplicaTimes const& r, bool training);
-// Where ranks without work wait for others when no driver leads (framework.single_controller: false): a
-// barrier behind a checkpoint, else the broadcast of what the others bring.
-StalledGroup default_group(Phase phase);
-// The gradients of a stage.
-StalledGroup gradient_group(RunState const& run, Team const& team, int stage);
 
 // When the rank would come to a micro-batch (or the end) of the pass under way of its replica; for ranks that
 // run fewer than the others.
