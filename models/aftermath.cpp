@@ -42,7 +42,7 @@ class Teller {
 
   Aftermath tell() {
     out_.happenings.push_back(
-        {stall_.at, stall_.at, HappeningKind::cause, pool_of_cause(), missing_ranks(), stall_.cause});
+        {stall_.at, stall_.at, HappeningKind::cause, pool_of_cause(stall_), missing_ranks(), stall_.cause});
     decide_fates();
     decide_end();
     tell_waiting();
@@ -61,10 +61,6 @@ class Teller {
     for (MissingRank const& m : stall_.missing) ranks.push_back(m.rank);
     std::sort(ranks.begin(), ranks.end());
     return ranks;
-  }
-  int pool_of_cause() const {
-    if (!stall_.missing.empty()) return stall_.missing.front().pool;
-    return stall_.waiting.empty() ? 0 : stall_.waiting.front().pool;
   }
   StalledGroup const& group_of(WaitingRank const& w) const {
     return stall_.groups.at(static_cast<std::size_t>(w.group));

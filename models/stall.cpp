@@ -15,6 +15,11 @@ std::string_view name_of(GroupTimer t) {
   throw std::logic_error("no such GroupTimer");
 }
 
+int pool_of_cause(Stall const& s) {
+  if (!s.missing.empty()) return s.missing.front().pool;
+  return s.waiting.empty() ? 0 : s.waiting.front().pool;
+}
+
 std::string operation_text(StalledGroup const& g) {
   return g.sequence ? g.operation + " " + std::to_string(*g.sequence) : g.operation;
 }

@@ -60,4 +60,7 @@ struct Stall {
   std::string elsewhere;
 };
 
+// Of the ranks that are missing, else of those that wait; 0 without either.
+int pool_of_cause(Stall const& s);
+
 }  // namespace rollcast

@@ -122,8 +122,7 @@ class Dumps {
 
 std::vector<FlightDump> incident_dumps(EventLog const& log) {
   if (!log.stall || log.stall->waiting.empty()) return {};
-  int const pool =
-      log.stall->missing.empty() ? log.stall->waiting.front().pool : log.stall->missing.front().pool;
+  int const pool = pool_of_cause(*log.stall);
   bool const timed_out = !log.stalls.empty() && log.stalls.front().detected.has_value();
   return Dumps(*log.stall, pool, timed_out).make();
 }

@@ -117,7 +117,7 @@ void stop_at_cut(RunState& run, PoolState& pool) {
   stall.missing.clear();
   Parallel const& p = pool.job.train.parallel;
   StalledGroup own = layer_group(pool.job);
-  if (!is_fully_sharded(pool.job.train) && p.pp > 1) own = {"pipeline", "RECV", {}, GroupTimer::c10d, {}};
+  if (!is_fully_sharded(pool.job.train) && p.pp > 1) own = pipeline_group();
   auto const at = std::find_if(stall.groups.begin(), stall.groups.end(),
                                [&](StalledGroup const& g) { return g.name == own.name; });
   int const group = static_cast<int>(at - stall.groups.begin());

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "models/pools.hpp"
 #include "models/rank_text.hpp"
@@ -35,7 +34,7 @@ int main_group(Stall const& s, WatchdogOptions const& w) {
   for (WaitingRank const& r : s.waiting) {
     if (is_missing(s, r.pool, r.rank)) continue;
     StalledGroup const& g = s.groups[static_cast<std::size_t>(r.group)];
-    if (g.timer != GroupTimer::c10d || is_missing(s, r.pool, r.rank)) continue;
+    if (g.timer != GroupTimer::c10d) continue;
     Seconds const at = r.since + g.timeout.value_or(w.timeout);
     if (best >= 0 && !(at < due)) continue;
     best = r.group;
@@ -102,11 +101,6 @@ std::vector<Seconds> stops_of_classes(RunState const& run, Stall const& s, Secon
 
 bool is_missing(Stall const& s, RankClassInfo const& c) {
   return std::any_of(c.ranks.begin(), c.ranks.end(), [&](int r) { return is_missing(s, c.pool, r); });
-}
-
-int pool_of_cause(Stall const& s) {
-  if (!s.missing.empty()) return s.missing.front().pool;
-  return s.waiting.empty() ? 0 : s.waiting.front().pool;
 }
 
 // Cuts what was recorded ahead of time, and tells what the ranks do until the end.

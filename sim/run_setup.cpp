@@ -134,7 +134,8 @@ void add_gradient_groups(RunState& run, PoolState& pool) {
     }
   }
   std::size_t const first_fault = traffics.size();
-  for (Fault const* f : link_faults(run.job, pool)) {
+  std::vector<Fault const*> const faults = link_faults(run.job, pool);
+  for (Fault const* f : faults) {
     Cable const& cable =
         cluster.network.nic[static_cast<std::size_t>(f->node * pool.job.cluster.node.nics + f->nic)];
     for (LinkId link : {cable.up, cable.down}) traffics.push_back({"faulty NIC", {{{link, 1}}}});
@@ -147,7 +148,7 @@ void add_gradient_groups(RunState& run, PoolState& pool) {
     parts.pop_back();
   }
   for (std::size_t i = first_fault; i < parts.size(); ++i) {
-    Fault const& f = *link_faults(run.job, pool)[(i - first_fault) / 2];
+    Fault const& f = *faults[(i - first_fault) / 2];
     pool.fault_links.push_back({f.node, f.nic, parts[i].front().links.front(), parts[i].front().narrowest});
   }
   std::size_t next = 0;

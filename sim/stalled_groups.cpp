@@ -60,9 +60,14 @@ void add_other_collective(Stall& stall, Job const& job, int pool, std::vector<in
   for (int r : ranks) stall.waiting.push_back({pool, r, static_cast<int>(stall.groups.size()) - 1, at});
 }
 
+StalledGroup pipeline_group() { return {"pipeline", "RECV", {}, GroupTimer::c10d, {}}; }
+
+std::string of_pool(RunState const& run, PoolState const& pool) {
+  return run.pools.size() > 1 ? " of " + run.log.pools[static_cast<std::size_t>(pool.index)].name : "";
+}
+
 std::string where(RunState const& run, PoolState const& pool) {
-  std::string const of =
-      run.pools.size() > 1 ? " of " + run.log.pools[static_cast<std::size_t>(pool.index)].name : "";
+  std::string const of = of_pool(run, pool);
   if (!pool.progress) return of + " between two phases";
   return fmt::format("{} in {} of {}", of, name_of(pool.progress->phase),
                      step_name(pool.progress->batch->step));

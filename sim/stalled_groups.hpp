@@ -28,6 +28,11 @@ StalledGroup sequence_group(Job const& job);
 // Ranks that wait themselves, in a collective that the others of their group do not call.
 void add_other_collective(Stall& stall, Job const& job, int pool, std::vector<int> const& ranks, Seconds at);
 
+// Between neighbouring stages.
+StalledGroup pipeline_group();
+
+// " of train"; nothing where there is one pool.
+std::string of_pool(RunState const& run, PoolState const& pool);
 // " of train in update_actor of step 2"; " between two phases".
 std::string where(RunState const& run, PoolState const& pool);
 

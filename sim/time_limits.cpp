@@ -22,10 +22,8 @@ void watch_idle(RunState& run, PoolState& pool) {
     Stall stall;
     Seconds const since = run.engine.now() - run.job.watchdog.timeout;
     stall.at = since;
-    std::string const of =
-        run.pools.size() > 1 ? " of " + run.log.pools[static_cast<std::size_t>(pool.index)].name : "";
-    stall.cause =
-        "rank 0" + of + " waits for the work of the other pools longer than the time-out of its peers";
+    stall.cause = "rank 0" + of_pool(run, pool) +
+                  " waits for the work of the other pools longer than the time-out of its peers";
     stall.missing.push_back({pool.index, 0, Stop::hangs, since});
     stall.groups.push_back(default_group(pool.progress ? pool.progress->phase : Phase::generate));
     for (int r = 1; r < pool.job.cluster.gpus(); ++r) stall.waiting.push_back({pool.index, r, 0, since});

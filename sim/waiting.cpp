@@ -246,7 +246,8 @@ class Propagation {
   void tell_stopped(Stall& stall, Cell cell, Seconds t) {
     std::vector<int> const ranks = ranks_of(cell);
     bool const own = std::any_of(ranks.begin(), ranks.end(), [&](int r) { return gone_.contains(r); });
-    StalledGroup const pipeline{"pipeline", "RECV", 1 + operations_before(cell, t), GroupTimer::c10d, {}};
+    StalledGroup pipeline = pipeline_group();
+    pipeline.sequence = 1 + operations_before(cell, t);
     for (int r : ranks) {
       if (own) {
         wait_in(stall, r, add_group(stall, layer_group(team_.job)), next_layer(cell, t));
