@@ -28,8 +28,9 @@ struct Gpu {
   BytesPerSecond memory_bandwidth;  // HBM or GDDR, data sheet
   Bytes l2;
   int sms = 0;
-  BytesPerSecond nvlink;  // per direction, all links of the GPU together; 0: none
-  BytesPerSecond pcie;    // per direction, data sheet
+  BytesPerSecond nvlink;        // per direction, all links of the GPU together; 0: none
+  BytesPerSecond pcie;          // per direction, data sheet
+  double dollars_per_hour = 0;  // rent of one GPU with its share of the node; 0: not known
   std::vector<SourceNote> sources;
 };
 

@@ -206,6 +206,8 @@ void describe(Fields& f, Gpu& g, Catalog const& c) {
   f.integer("sms", g.sms, kOptionalShape, "streaming multiprocessors");
   f.quantity("nvlink", g.nvlink, kNotNegative, "NVLink per direction, all links together; 0: none");
   f.quantity("pcie", g.pcie, kPositive, "PCIe per direction, data sheet");
+  f.number("dollars_per_hour", g.dollars_per_hour, kNotNegative,
+           "rent of one GPU with its share of the node; 0: not known");
   require_unless(filled, f, "bf16", "bf16: 989 TFLOP/s");
   require_unless(filled, f, "visible_memory", "visible_memory: 79.1 GiB");
   require_unless(filled, f, "memory_bandwidth", "memory_bandwidth: 3.35 TB/s");

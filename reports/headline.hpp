@@ -1,0 +1,62 @@
+// The figures that forecasts are compared by, few enough to be passed between processes and kept by the
+// thousand. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/outcome.hpp"
+#include "models/phase.hpp"
+#include "models/units.hpp"
+
+namespace rollcast {
+
+struct Analysis;
+
+struct PhaseHeadline {
+  Phase phase = Phase::generate;
+  int pool = 0;  // index into Headline::pools
+  Seconds mean;
+};
+
+struct PoolHeadline {
+  std::string name;
+  int gpus = 0;
+  double busy_fraction = 0;
+  double mfu = 0;
+  double mbu = 0;
+  // Of the rank class nearest to its capacity; 0: no ledger.
+  Bytes peak;
+  Bytes capacity;
+  Phase peak_phase = Phase::generate;
+  Bytes host_peak;  // per rank
+};
+
+// Of one run. A run that completed no step has steps = 0, and no times, rates and costs.
+struct Headline {
+  Outcome outcome = Outcome::completed;
+  std::string reason;  // why it is not completed
+  std::int64_t gpus = 0;
+  int steps = 0;
+  Seconds step;  // mean
+  double tokens_per_second_per_gpu = 0;
+  double samples_per_second = 0;
+  double gpu_hours_per_step = 0;
+  std::optional<double> dollars_per_step;  // where every GPU has a price; of a Job, so headline_of has none
+  double mean_response_tokens = 0;
+  std::optional<double> mean_staleness;  // weight updates
+  std::int64_t preemptions = 0;
+  Seconds sync;  // per step
+  std::vector<PoolHeadline> pools;
+  std::vector<PhaseHeadline> phases;
+};
+
+Headline headline_of(Analysis const& a);
+
+// JSON, on one line, and back. from_text: std::runtime_error for any other text.
+std::string to_text(Headline const& h);
+Headline headline_from_text(std::string const& text);
+
+}  // namespace rollcast
