@@ -46,6 +46,11 @@ void add_engine(Profile& p) {
       "18,645 and 13,583 at 64, so 0.13 and 1.28 ms a step more: ";
   p.engine_logprobs_step = {0.11e-3, logprobs + "0.11 ms beside the sequences"};
   p.engine_logprobs_per_sequence = {18.2e-6, logprobs + "18.2 us per sequence"};
+  p.engine_text_per_sequence = {
+      13.3e-6,
+      "vllm-project/vllm pull 50333 (July 2026, offline beam search of 8 prompts at width 20, 32 steps, 40 "
+      "log-probabilities a beam): 9.41 s with and 6.61 s without turning tokens into text, 209,920 tokens; "
+      "what a request costs beside its tokens is in it"};
   p.kernel_launch = {
       5e-6,
       "susun-blog.com, pegainfer (3): From Launch Overhead to CUDA Graph: 4-6 us of driver and runtime "

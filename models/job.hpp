@@ -244,6 +244,7 @@ struct EngineOptions {
   bool custom_all_reduce = true;  // small all-reduces within a node by the engine's own kernels; else NCCL's
   bool async_scheduling = false;  // the next step is scheduled while the GPU runs this one
   bool logprobs = false;          // log-probabilities of the sampled tokens are returned
+  bool in_process = false;        // tokens become text in the process that schedules, between its steps
   DType weights = DType::bf16;
   DType kv_cache = DType::bf16;
   int sleep_level = 1;  // colocated: 0 pause only, 1 weights to host, 2 weights dropped

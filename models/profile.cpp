@@ -77,6 +77,7 @@ std::vector<std::pair<std::string, Cited>> cited_numbers(Profile const& p) {
           {"engine_per_sequence_synchronous", p.engine_per_sequence_synchronous},
           {"engine_logprobs_step", p.engine_logprobs_step},
           {"engine_logprobs_per_sequence", p.engine_logprobs_per_sequence},
+          {"engine_text_per_sequence", p.engine_text_per_sequence},
           {"engine_all_reduce_alpha", p.engine_all_reduce_alpha},
           {"collective_alpha_node", p.collective_alpha_node},
           {"collective_alpha_network", p.collective_alpha_network},

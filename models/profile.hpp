@@ -87,6 +87,7 @@ struct Profile {
   Cited engine_per_sequence_synchronous;  // scheduling between the steps, instead of the one above
   Cited engine_logprobs_step;             // in addition, when log-probabilities are returned
   Cited engine_logprobs_per_sequence;
+  Cited engine_text_per_sequence;  // in addition, when text is made in the engine's own process
   Cited engine_all_reduce_alpha;   // latency of a small tensor-parallel all-reduce inside the engine's graph
   Cited collective_alpha_node;     // latency of a small all-reduce of 8 GPUs of one node
   Cited collective_alpha_network;  // additional latency of a small all-reduce per doubling of nodes

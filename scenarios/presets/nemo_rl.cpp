@@ -24,7 +24,20 @@ constexpr std::string_view kWorker =
 constexpr std::string_view kApart =
     "NeMo RL nemo_rl/algorithms/grpo.py: states are offloaded before the refit only where generation is "
     "colocated";
-constexpr std::string_view kDriver = "NeMo RL PR 1052, timing printout of a step: data_processing 0.23 s";
+constexpr std::string_view kDriver =
+    "NeMo RL PR 1052, timing printout of a step: data_processing 0.23 s, logprob_inference_prep 1.34 s, "
+    "training_prep 1.06 s";
+constexpr std::string_view kDriverApart =
+    "NeMo RL PR 1052, timing printout of a step: data_processing 0.23 s, logprob_inference_prep 1.34 s, "
+    "training_prep 1.06 s, buffer_sampling 1.38 s";
+constexpr std::string_view kInProcess =
+    "NeMo RL nemo_rl/models/generation/vllm/vllm_worker.py: vllm.LLM with VLLM_ENABLE_V1_MULTIPROCESSING=0; "
+    "issue 963: slower than the asynchronous engine, whose process is apart";
+// Exported tensors are packed and broadcast meanwhile, in buffers of many.
+constexpr PresetValue kSyncByPack = {
+    "framework.sync_per_tensor", "0.237 ms",
+    "NeMo RL PR 1379, refits of GPUs apart: 5.5 s for the 36,945 tensors of Qwen3-235B, 14 s for the 45,395 "
+    "of DeepSeek-V3"};
 constexpr std::string_view kPacks =
     "NeMo RL nemo_rl/models/megatron/data.py: with pipeline parallelism all packs of a batch get one length";
 constexpr std::string_view kSampling =
@@ -72,8 +85,10 @@ void add_switching(std::vector<PresetValue>& v, PresetCase const& c) {
              "NeMo RL nemo_rl/algorithms/grpo.py refit_policy_generation: tags weights, then kv_cache"}});
   }
   add(v, {kRayMemory});
-  add(v, {{"framework.driver_per_step", "0.23 s", kDriver},
-          c.trainer == TrainerKind::megatron ? kSyncByExport : kSyncByHandle,
+  PresetValue const by_name = colocated ? kSyncByExport : kSyncByPack;
+  add(v, {colocated ? PresetValue{"framework.driver_per_step", "2.63 s", kDriver}
+                    : PresetValue{"framework.driver_per_step", "4.01 s", kDriverApart},
+          c.trainer == TrainerKind::megatron ? by_name : kSyncByHandle,
           {"framework.pinned_copies", "false", kPageable},
           {"framework.optimizer_offload", colocated ? "true" : "false", colocated ? kWorker : kApart},
           {"framework.parameters_offload", colocated ? "true" : "false", colocated ? kWorker : kApart}});
@@ -129,7 +144,8 @@ std::vector<PresetValue> nemo_rl_preset(PresetCase const& c) {
           {"rollout.async_scheduling", "false", kScheduling},
           {"rollout.logprobs", "true", kSampling}});
   if (c.mode == PresetMode::colocated) {
-    add(v, {{"rollout.balance", "contiguous",
+    add(v, {{"rollout.in_process", "true", kInProcess},
+            {"rollout.balance", "contiguous",
              "NeMo RL nemo_rl/models/generation/vllm/vllm_generation.py: shard_by_batch_size"},
             {"rollout.sleep_level", "1",
              "NeMo RL nemo_rl/models/generation/vllm/vllm_worker.py: sleep(level=1)"}});

@@ -49,6 +49,7 @@ inline Profile round_profile() {
   p.engine_per_sequence_synchronous = {2e-5, "test"};
   p.engine_logprobs_step = {1e-4, "test"};
   p.engine_logprobs_per_sequence = {3e-5, "test"};
+  p.engine_text_per_sequence = {1e-5, "test"};
   p.engine_all_reduce_alpha = {4e-6, "test"};
   p.collective_alpha_node = {15e-6, "test"};
   p.collective_alpha_network = {10e-6, "test"};

@@ -185,6 +185,17 @@ TEST(RolloutPrices, SchedulingBetweenStepsAndLogProbabilitiesCostTime) {
   EXPECT_DOUBLE_EQ(prices(false, true).per_sequence.value, 5e-5);
 }
 
+// 10 us a sequence, where the fixture's text is made between the steps.
+TEST(RolloutPrices, TextMadeInTheEnginesProcessCostsTime) {
+  EngineOptions e = engine(1);
+  auto const price = [&] {
+    return rollout_step_prices(round_profile(), catalog_model("llama-3.1-8b"), e, h100_cluster(1));
+  };
+  double const apart = price().per_sequence.value;
+  e.in_process = true;
+  EXPECT_DOUBLE_EQ(price().per_sequence.value, apart + 1e-5);
+}
+
 TEST(RolloutWork, CountsFlopsAndBytes) {
   Architecture const a = catalog_model("llama-3.1-8b");
   // 10 steps of 100 sequences with 1,000 tokens of context each.
