@@ -312,6 +312,18 @@ std::string_view name_of(EngineBalance v) {
   no_such_value("EngineBalance");
 }
 
+std::string_view name_of(FrontEnd v) {
+  switch (v) {
+    case FrontEnd::server:
+      return "server";
+    case FrontEnd::apart:
+      return "apart";
+    case FrontEnd::in_process:
+      return "in_process";
+  }
+  no_such_value("FrontEnd");
+}
+
 std::string_view name_of(Experience v) {
   switch (v) {
     case Experience::step:

@@ -208,6 +208,9 @@ struct TrainerOptions {
 enum class EngineKind { vllm, sglang, trtllm, hf };
 // Which engine gets which samples.
 enum class EngineBalance { contiguous, round_robin, least_load, by_group };
+// Who makes text and log-probabilities of the sampled tokens: an HTTP server, which keeps the engine waiting
+// where there are many; a process beside the engine's, meanwhile; the engine's own, between its steps.
+enum class FrontEnd { server, apart, in_process };
 
 // draft_tokens are proposed a step; each is accepted with this probability as long as those before it were.
 struct Speculation {
@@ -244,7 +247,7 @@ struct EngineOptions {
   bool custom_all_reduce = true;  // small all-reduces within a node by the engine's own kernels; else NCCL's
   bool async_scheduling = false;  // the next step is scheduled while the GPU runs this one
   bool logprobs = false;          // log-probabilities of the sampled tokens are returned
-  bool in_process = false;        // tokens become text in the process that schedules, between its steps
+  FrontEnd front_end = FrontEnd::server;
   DType weights = DType::bf16;
   DType kv_cache = DType::bf16;
   int sleep_level = 1;  // colocated: 0 pause only, 1 weights to host, 2 weights dropped
@@ -448,6 +451,7 @@ std::string_view name_of(Padding v);
 std::string_view name_of(Fp8Scaling v);
 std::string_view name_of(KernelStack v);
 std::string_view name_of(EngineBalance v);
+std::string_view name_of(FrontEnd v);
 std::string_view name_of(ExpertDispatch v);
 std::string_view name_of(KvCache v);
 std::string_view name_of(QueueRule v);

@@ -48,10 +48,12 @@ void add_overhead(StepPrices& prices, Profile const& p, EngineOptions const& e) 
         Seconds((e.async_scheduling ? p.engine_per_sequence : p.engine_per_sequence_synchronous).value) *
         (share / groups);
   }
-  if (e.in_process) prices.per_sequence += Seconds(p.engine_text_per_sequence.value) / groups;
+  if (e.front_end == FrontEnd::in_process)
+    prices.per_sequence += Seconds(p.engine_text_per_sequence.value) / groups;
   if (!e.logprobs) return;
   prices.fixed += Seconds(p.engine_logprobs_step.value) * share;
-  prices.per_sequence += Seconds(p.engine_logprobs_per_sequence.value) / groups;
+  if (e.front_end != FrontEnd::apart)
+    prices.per_sequence += Seconds(p.engine_logprobs_per_sequence.value) / groups;
 }
 
 }  // namespace

@@ -144,13 +144,16 @@ std::vector<PresetValue> nemo_rl_preset(PresetCase const& c) {
           {"rollout.async_scheduling", "false", kScheduling},
           {"rollout.logprobs", "true", kSampling}});
   if (c.mode == PresetMode::colocated) {
-    add(v, {{"rollout.in_process", "true", kInProcess},
+    add(v, {{"rollout.front_end", "in_process", kInProcess},
             {"rollout.balance", "contiguous",
              "NeMo RL nemo_rl/models/generation/vllm/vllm_generation.py: shard_by_batch_size"},
             {"rollout.sleep_level", "1",
              "NeMo RL nemo_rl/models/generation/vllm/vllm_worker.py: sleep(level=1)"}});
   } else {
-    add(v, {{"rollout.balance", "round_robin",
+    add(v, {{"rollout.front_end", "apart",
+             "NeMo RL nemo_rl/models/generation/vllm/vllm_worker_async.py: AsyncLLM.from_engine_args, whose "
+             "engine core is another process; no HTTP on the way"},
+            {"rollout.balance", "round_robin",
              "NeMo RL nemo_rl/models/generation/vllm/vllm_generation.py: the asynchronous engines in turn"}});
   }
   if (c.mode == PresetMode::async) {

@@ -256,9 +256,10 @@ void describe(Fields& f, EngineOptions& e, Gpu const& gpu) {
   }
   f.flag("async_scheduling", e.async_scheduling, "the next step is scheduled while the GPU runs this one");
   f.flag("logprobs", e.logprobs, "log-probabilities of the sampled tokens are returned");
-  f.flag("in_process", e.in_process,
-         "tokens become text in the process that schedules, between its steps (vLLM's LLM with "
-         "VLLM_ENABLE_V1_MULTIPROCESSING=0), not in a server's beside it");
+  f.choice("front_end", e.front_end, {FrontEnd::server, FrontEnd::apart, FrontEnd::in_process},
+           "who makes text and log-probabilities of the sampled tokens: an HTTP server, a process beside the "
+           "engine's (vLLM's AsyncLLM), the engine's own between its steps (vLLM's LLM with "
+           "VLLM_ENABLE_V1_MULTIPROCESSING=0)");
   if (!f.listing() && e.kind == EngineKind::sglang)
     e.gpu_memory_utilization = sglang_static_fraction(gpu, e, own.cuda_graph_tokens);
   f.number("gpu_memory_utilization", e.gpu_memory_utilization, {0, 1, true},

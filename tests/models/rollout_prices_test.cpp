@@ -185,15 +185,18 @@ TEST(RolloutPrices, SchedulingBetweenStepsAndLogProbabilitiesCostTime) {
   EXPECT_DOUBLE_EQ(prices(false, true).per_sequence.value, 5e-5);
 }
 
-// 10 us a sequence, where the fixture's text is made between the steps.
-TEST(RolloutPrices, TextMadeInTheEnginesProcessCostsTime) {
-  EngineOptions e = engine(1);
-  auto const price = [&] {
-    return rollout_step_prices(round_profile(), catalog_model("llama-3.1-8b"), e, h100_cluster(1));
+// The fixture: 20 us to schedule a sequence, 30 us for its log-probability, 10 us for its text.
+TEST(RolloutPrices, TheEngineWaitsForItsFrontEndWhereThatIsNotAProcessBesideIt) {
+  auto const per_sequence = [](FrontEnd f) {
+    EngineOptions e = engine(1);
+    e.front_end = f;
+    e.logprobs = true;
+    return rollout_step_prices(round_profile(), catalog_model("llama-3.1-8b"), e, h100_cluster(1))
+        .per_sequence.value;
   };
-  double const apart = price().per_sequence.value;
-  e.in_process = true;
-  EXPECT_DOUBLE_EQ(price().per_sequence.value, apart + 1e-5);
+  EXPECT_DOUBLE_EQ(per_sequence(FrontEnd::apart), 2e-5);
+  EXPECT_DOUBLE_EQ(per_sequence(FrontEnd::server), 5e-5);
+  EXPECT_DOUBLE_EQ(per_sequence(FrontEnd::in_process), 6e-5);
 }
 
 TEST(RolloutWork, CountsFlopsAndBytes) {
