@@ -189,6 +189,7 @@ TEST(RolloutPrices, SchedulingBetweenStepsAndLogProbabilitiesCostTime) {
 TEST(RolloutPrices, TheEngineWaitsForItsFrontEndWhereThatIsNotAProcessBesideIt) {
   auto const per_sequence = [](FrontEnd f) {
     EngineOptions e = engine(1);
+    e.async_scheduling = false;
     e.front_end = f;
     e.logprobs = true;
     return rollout_step_prices(round_profile(), catalog_model("llama-3.1-8b"), e, h100_cluster(1))
