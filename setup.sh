@@ -6,9 +6,9 @@
 set -euo pipefail
 
 build=(g++ cmake ninja-build pkg-config libsimgrid-dev libboost-graph-dev libyaml-cpp-dev libcli11-dev
-       nlohmann-json3-dev libfmt-dev)
-tests=(libgtest-dev libgmock-dev libbenchmark-dev
-       libopenmpi-dev openmpi-bin)  # the NCCL benchmark across nodes, where CUDA is found
+       nlohmann-json3-dev libfmt-dev libsqlite3-dev
+       libopenmpi-dev openmpi-bin)  # sweeps on several machines
+tests=(libgtest-dev libgmock-dev libbenchmark-dev)
 checks=(clang-format clang-tidy)
 
 packages=("${build[@]}")

@@ -143,6 +143,30 @@ void ForkPool::start_tasks() {
   waiting_.clear();
 }
 
+// The busy workers that have something to say, waited for at most so long; -1: until there is one.
+std::vector<ForkPool::Worker*> ForkPool::answering(int milliseconds) {
+  std::vector<pollfd> files;
+  std::vector<Worker*> busy;
+  for (Worker& w : workers_) {
+    if (!w.busy) continue;
+    files.push_back({w.socket, POLLIN, 0});
+    busy.push_back(&w);
+  }
+  while (::poll(files.data(), files.size(), milliseconds) == -1) {
+    if (errno != EINTR) throw std::runtime_error(std::string("poll: ") + std::strerror(errno));
+  }
+  std::vector<Worker*> ready;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (files[i].revents != 0) ready.push_back(busy[i]);
+  }
+  return ready;
+}
+
+bool ForkPool::ready(int milliseconds) {
+  start_tasks();
+  return !lost_.empty() || running_ == 0 || !answering(milliseconds).empty();
+}
+
 std::optional<FinishedTask> ForkPool::next() {
   start_tasks();
   if (!lost_.empty()) {
@@ -151,34 +175,22 @@ std::optional<FinishedTask> ForkPool::next() {
     return task;
   }
   if (running_ == 0) return std::nullopt;
-  std::vector<pollfd> files;
-  std::vector<Worker*> workers;
-  for (Worker& w : workers_) {
-    if (!w.busy) continue;
-    files.push_back({w.socket, POLLIN, 0});
-    workers.push_back(&w);
+  std::vector<Worker*> const ready = answering(-1);
+  if (ready.empty()) throw std::logic_error("ForkPool::next: poll told of no file");
+  Worker& w = *ready.front();
+  w.busy = false;
+  --running_;
+  auto text = receive_message(w.socket);
+  auto error = text ? receive_message(w.socket) : std::nullopt;
+  FinishedTask done{w.task, {}};
+  if (error) {
+    done.result = {std::move(*text), std::move(*error)};
+  } else {
+    abandon(w);
+    done.result.error = "the process that ran it has ended";
   }
-  while (::poll(files.data(), files.size(), -1) == -1) {
-    if (errno != EINTR) throw std::runtime_error(std::string("poll: ") + std::strerror(errno));
-  }
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    if (files[i].revents == 0) continue;
-    Worker& w = *workers[i];
-    w.busy = false;
-    --running_;
-    auto text = receive_message(w.socket);
-    auto error = text ? receive_message(w.socket) : std::nullopt;
-    FinishedTask done{w.task, {}};
-    if (error) {
-      done.result = {std::move(*text), std::move(*error)};
-    } else {
-      abandon(w);
-      done.result.error = "the process that ran it has ended";
-    }
-    start_tasks();
-    return done;
-  }
-  throw std::logic_error("ForkPool::next: poll told of no file");
+  start_tasks();
+  return done;
 }
 
 std::vector<ApartResult> run_all(ForkPool& pool, std::vector<std::string> const& tasks) {

@@ -36,6 +36,8 @@ class ForkPool {
   // Waits for the next task that ends, in whatever order; nothing when all have been handed over. A helper
   // that is gone gives an error for its task; when none is left, every task that waits gets one.
   std::optional<FinishedTask> next();
+  // Waits at most so long for next() to have its answer at once.
+  bool ready(int milliseconds);
   std::size_t unfinished() const { return waiting_.size() + running_ + lost_.size(); }
 
  private:
@@ -50,6 +52,7 @@ class ForkPool {
     std::size_t task = 0;
   };
   void start_tasks();
+  std::vector<Worker*> answering(int milliseconds);
   void abandon(Worker& worker);
 
   std::vector<Worker> workers_;

@@ -19,5 +19,6 @@ void add_blame_command(CLI::App& app, int& exit_code);
 void add_schema_command(CLI::App& app, int& exit_code);
 // `manual` and `completion`, of what app holds when they run.
 void add_manual_commands(CLI::App& app, int& exit_code);
+void add_sweep_command(CLI::App& app, int& exit_code);
 
 }  // namespace rollcast
