@@ -9,6 +9,7 @@
 
 #include "models/engine_layout.hpp"
 #include "models/engine_versions.hpp"
+#include "models/layer_prices.hpp"
 #include "models/sharding.hpp"
 #include "models/training.hpp"
 
@@ -27,13 +28,15 @@ double bytes_per_element(Tensor const& t, bool in_layer, EngineOptions const& e)
 
 Bytes stage_weights(Architecture const& a, Stage const& s, EngineOptions const& e) {
   double sum = 0;
-  auto const add = [&](std::vector<Tensor> const& tensors, bool in_layer) {
+  auto const add = [&](std::vector<Tensor> const& tensors, bool in_layer, int times) {
     for (Tensor const& t : tensors) {
-      sum += static_cast<double>(shard_count(t, a, engine_cut(e, t))) * bytes_per_element(t, in_layer, e);
+      auto const held = static_cast<double>(shard_count(t, a, engine_cut(e, t)));
+      sum += times * held * bytes_per_element(t, in_layer, e);
     }
   };
-  add(layer_tensors(a, s), true);
-  add(outer_tensors(a, s, Head::vocabulary), false);
+  for (LayerKind const& kind : layer_kinds(a, s.first_layer, s.layers))
+    add(layer_tensors(a, kind.example), true, kind.count);
+  add(outer_tensors(a, s, Head::vocabulary), false, 1);
   return bytes(sum);
 }
 
@@ -66,8 +69,10 @@ Bytes fp8_weights(Architecture const& a, EngineOptions const& e) {
   Bytes largest;
   for (Stage const& s : pipeline_stages(a, e.parallel.pp)) {
     double sum = 0;
-    for (Tensor const& t : layer_tensors(a, s)) {
-      if (t.matmul) sum += static_cast<double>(shard_count(t, a, engine_cut(e, t)));
+    for (LayerKind const& kind : layer_kinds(a, s.first_layer, s.layers)) {
+      for (Tensor const& t : layer_tensors(a, kind.example)) {
+        if (t.matmul) sum += kind.count * static_cast<double>(shard_count(t, a, engine_cut(e, t)));
+      }
     }
     largest = max(largest, bytes(sum));
   }
@@ -110,17 +115,18 @@ double pinned(std::vector<double> const& allocations) {
 
 Bytes stage_sleeping(Architecture const& a, Stage const& s, EngineOptions const& e) {
   std::vector<double> allocations;
-  auto const add = [&](std::vector<Tensor> const& tensors, bool in_layer) {
+  auto const add = [&](std::vector<Tensor> const& tensors, bool in_layer, int times) {
     std::map<std::string, double> merged;
     for (Tensor const& t : tensors) {
       merged[fused(t)] +=
           static_cast<double>(shard_count(t, a, engine_cut(e, t))) * bytes_per_element(t, in_layer, e);
     }
-    for (auto const& [name, amount] : merged) allocations.push_back(amount);
+    for (auto const& [name, amount] : merged)
+      allocations.insert(allocations.end(), static_cast<std::size_t>(times), amount);
   };
-  for (int layer = s.first_layer; layer < s.first_layer + s.layers; ++layer)
-    add(layer_tensors(a, layer), true);
-  add(outer_tensors(a, s, Head::vocabulary), false);
+  for (LayerKind const& kind : layer_kinds(a, s.first_layer, s.layers))
+    add(layer_tensors(a, kind.example), true, kind.count);
+  add(outer_tensors(a, s, Head::vocabulary), false, 1);
   return bytes(pinned(allocations));
 }
 

@@ -6,9 +6,7 @@
 #include <array>
 #include <stdexcept>
 
-#include "models/checkpoint.hpp"
 #include "models/ledger_lines.hpp"
-#include "models/sync_gather.hpp"
 
 namespace rollcast {
 namespace {
@@ -29,99 +27,6 @@ bool same(std::vector<LedgerLine> const& a, std::vector<LedgerLine> const& b) {
                     [](LedgerLine const& x, LedgerLine const& y) { return same(x, y); });
 }
 
-// NeMo-RL fills a buffer of a share of the free memory with weights and hands it to the engine by CUDA IPC.
-void add_refit_buffer(RankLedger& l, Job const& job, ProcessMemory const& process) {
-  bool const syncs = colocated(job) && contains(step_phases(job), Phase::weight_sync);
-  if (!syncs || job.framework.kind != FrameworkKind::nemo_rl) return;
-  if (job.framework.refit_buffer.value > 0) {
-    add_line(
-        l.lines,
-        {Role::actor, MemoryCategory::gather_buffers, std::string(kRefitBuffer), "framework.refit_buffer"},
-        job.framework.refit_buffer, {Phase::weight_sync});
-    return;
-  }
-  Bytes const free = max(Bytes(0), l.capacity - total(l, Phase::weight_sync));
-  add_line(l.lines,
-           {Role::actor, MemoryCategory::gather_buffers, std::string(kRefitBuffer),
-            fmt::format("{:g} x {} free; {}", process.refit_share, format(free), process.refit_share_source)},
-           process.refit_share * free, {Phase::weight_sync});
-}
-
-// A sync that gathers the model before it sends it. Where that is over before the engine's weights wake, only
-// what is more than these.
-void add_sync_gather(RankLedger& l, Job const& job) {
-  FrameworkOptions const& f = job.framework;
-  Bytes gathered = gathered_for_sync(job, l);
-  if (!(gathered.value > 0) || !contains(step_phases(job), Phase::weight_sync)) return;
-  bool const shards = f.sync_gather == SyncGather::shards;
-  std::string formula = f.sync_gathered.value > 0 ? "framework.sync_gathered"
-                        : shards                  ? "a copy of the rank's shards"
-                                                  : "the model in the engine's type";
-  if (f.sync_gather == SyncGather::first_rank) formula += ", on the first rank alone";
-  if (f.gather_before_wake && colocated(job) && !shards) {
-    formula += ", less what wakes of the engine, which comes after it";
-    for (LedgerLine const& line : l.lines) {
-      if (!line.host && line.role == Role::rollout && contains(line.phases, Phase::weight_sync))
-        gathered = gathered - line.bytes;
-    }
-  }
-  std::size_t const before = l.lines.size();
-  add_line(l.lines, {Role::actor, MemoryCategory::gather_buffers, "gathered weights", formula}, gathered,
-           {Phase::weight_sync});
-  for (std::size_t i = before; i < l.lines.size(); ++i) l.lines[i].in_pass = !shards;
-}
-
-// A checkpoint comes after the step: what its last phase holds, and what is serialized. An asynchronous one
-// leaves its copy to the writer: it is taken as there until the next one.
-void add_checkpoint(RankLedger& l, Job const& job, int stage) {
-  CheckpointOptions const& c = job.checkpoint;
-  if (c.every == 0 || !runs_here(job, Role::actor)) return;
-  Phase const last = step_phases(job).back();
-  for (LedgerLine& line : l.lines) {
-    if (!line.in_pass && contains(line.phases, last)) line.phases.push_back(Phase::checkpoint);
-  }
-  bool const stays = c.mode == CheckpointMode::async;
-  std::string formula = fmt::format("{:g} copies", c.copies);
-  if (c.format == CheckpointFormat::gathered)
-    formula += " of all ranks' state on the first rank, over the ranks of its node";
-  if (stays) formula += ", until it is written";
-  std::size_t const before = l.lines.size();
-  add_line(l.lines, {Role::actor, MemoryCategory::weights, "serialized checkpoint", formula},
-           checkpoint_host_bytes(job, stage),
-           stays ? std::vector<Phase>{} : std::vector<Phase>{Phase::checkpoint});
-  for (std::size_t i = before; i < l.lines.size(); ++i) {
-    l.lines[i].host = true;
-    l.lines[i].from_first_update = stays;
-  }
-}
-
-// PyTorch keeps what the trainer's largest phase has freed, unless the framework empties its cache; an engine
-// that wakes allocates from the driver, which does not get it.
-void add_allocator_cache(RankLedger& l, Job const& job) {
-  if (job.framework.empty_cache || !colocated(job) || !engine_sleeps(job)) return;
-  auto const tensors = [&](Phase p) {
-    Bytes sum;
-    for (LedgerLine const& line : l.lines) {
-      if (!line.host && line.role != Role::process && is_present(line, p)) sum += line.bytes;
-    }
-    return sum;
-  };
-  Bytes most;
-  for (Phase p : step_phases(job)) most = max(most, tensors(p));
-  for (Phase p : engine_weight_phases(job)) {
-    std::size_t const before = l.lines.size();
-    add_line(
-        l.lines,
-        {Role::process, MemoryCategory::allocator_cache, "cached blocks",
-         fmt::format("peak {} less {} in use; the cache is not emptied", format(most), format(tensors(p)))},
-        most - tensors(p), {p});
-    if (l.lines.size() > before) l.lines.back().from_first_update = true;
-  }
-}
-
-// A pool of engines alone has no stages of the trainer.
-int stages_here(Job const& job) { return holds_models(job) ? job.train.parallel.pp : 1; }
-
 MicroBatchTokens largest_micro_batches(Job const& of_role, Role role,
                                        std::map<Role, MicroBatchTokens> const& dealt) {
   MicroBatchTokens tokens = allowed_micro_batches(of_role);
@@ -140,7 +45,7 @@ RankLedger stage_ledger(Job const& job, int stage, ProcessMemory const& process,
   l.capacity = job.cluster.node.gpu.visible_memory;
   l.lines = trainer_lines(job, stage, process, dealt);
   add_allocator_cache(l, job);
-  if (has_rollout(job.algorithm) && runs_here(job, Role::rollout)) add_engine_lines(l.lines, job, process);
+  if (engines_here(job)) add_engine_lines(l.lines, job, process);
   add_sync_gather(l, job);
   add_refit_buffer(l, job, process);
   add_checkpoint(l, job, stage);
@@ -227,6 +132,10 @@ void add_line(std::vector<LedgerLine>& lines, Job const& job, LineText const& te
   add(where.gpu, false);
   add(where.host, true);
 }
+
+int stages_here(Job const& job) { return holds_models(job) ? job.train.parallel.pp : 1; }
+
+bool engines_here(Job const& job) { return has_rollout(job.algorithm) && runs_here(job, Role::rollout); }
 
 std::string grouped(double n) {
   std::string digits = fmt::format("{:.0f}", n);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/adapter.hpp"
+#include "models/layer_prices.hpp"
 #include "models/shard_rect.hpp"
 
 namespace rollcast {
@@ -81,20 +82,20 @@ std::vector<Tensor> outer_tensors(Architecture const& a, Stage const& s, Head he
 RankParameters rank_parameters(Architecture const& a, Stage const& s, Head head, Parallel const& p,
                                std::optional<Adapter> const& adapter) {
   RankParameters sum;
-  for (int layer = s.first_layer; layer < s.first_layer + s.layers; ++layer) {
+  for (LayerKind const& kind : layer_kinds(a, s.first_layer, s.layers)) {
     double in_layer = 0;
     double quantized_in_layer = 0;
-    for (Tensor const& t : layer_tensors(a, layer)) {
+    for (Tensor const& t : layer_tensors(a, kind.example)) {
       auto const n = static_cast<double>(shard_count(t, a, p));
       in_layer += n;
-      (t.expert ? sum.experts : sum.dense) += n;
+      (t.expert ? sum.experts : sum.dense) += kind.count * n;
       double const one = n / static_cast<double>(local_copies(t, p.ep));
       sum.largest_matrix = std::max(sum.largest_matrix, one);
       if (!adapter) continue;
       auto const extra = static_cast<double>(adapter_shard(*adapter, t, a, p));
-      (t.expert ? sum.adapter_experts : sum.adapter_dense) += extra;
+      (t.expert ? sum.adapter_experts : sum.adapter_dense) += kind.count * extra;
       if (!is_quantized(*adapter, t)) continue;
-      (t.expert ? sum.quantized_experts : sum.quantized_dense) += n;
+      (t.expert ? sum.quantized_experts : sum.quantized_dense) += kind.count * n;
       quantized_in_layer += n;
       sum.largest_quantized = std::max(sum.largest_quantized, one);
     }

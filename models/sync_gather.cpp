@@ -23,6 +23,21 @@ Bytes gathered_for_sync(Job const& job, RankLedger const& l) {
   return weights.value > 0 ? weights : masters;
 }
 
+bool gathers_before_wake(Job const& job) {
+  return job.framework.gather_before_wake && colocated(job) &&
+         job.framework.sync_gather != SyncGather::shards;
+}
+
+RefitRule refit_rule(Job const& job, ProcessMemory const& process) {
+  bool const syncs = colocated(job) && contains(step_phases(job), Phase::weight_sync);
+  if (!syncs || job.framework.kind != FrameworkKind::nemo_rl) return {};
+  return {job.framework.refit_buffer, process.refit_share};
+}
+
+Bytes refit_buffer(RefitRule const& rule, Bytes free) {
+  return rule.told.value > 0 ? rule.told : rule.share * max(Bytes(0), free);
+}
+
 std::optional<TooLarge> too_large_for_refit(Job const& job, RankLedger const& l) {
   if (!job.framework.refit_whole_tensors) return std::nullopt;
   Bytes buffer;

@@ -7,6 +7,7 @@
 
 #include "models/activations.hpp"
 #include "models/engine_start.hpp"
+#include "models/peak_table.hpp"
 #include "models/pools.hpp"
 #include "models/roles.hpp"
 #include "sim/phases.hpp"
@@ -185,9 +186,7 @@ MemoryForecast forecast_memory(Scenario const& s) {
     int const index = static_cast<int>(p);
     Job const job = on_pool(s.job, index);
     PoolMemory pool{pools > 1 ? pools_of(s.job)[p].name : "", job.cluster, {}, memory_ledger(job), {}, {}};
-    bool const bound = job.framework.numa == NumaBinding::first;
-    pool.host_limit = job.framework.host_memory_share * job.cluster.node.host_memory /
-                      (bound ? std::max(1, job.cluster.node.numa_nodes) : 1);
+    pool.host_limit = usable_host_memory(job);
     pool.host_at_load = job.cluster.node.gpus * host_at_load(job);
     for (Phase phase : step_phases(s.job)) {
       if (takes_part(s.job, index, phase)) pool.phases.push_back(phase);

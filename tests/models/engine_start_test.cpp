@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "models/pools.hpp"
 #include "tests/models/ledger_jobs.hpp"
 
 namespace rollcast {
@@ -98,6 +99,15 @@ TEST(EngineStart, SleepingCopiesFillTheHostAtLoad) {
   EXPECT_NEAR(8 * host_at_load(job).value, 262e9, 1e9);
   job.train.zero_stage = 3;  // loaded in parts
   EXPECT_NEAR(8 * host_at_load(job).value, 8 * 2.34e9, 1e8);
+}
+
+// Of a critic with GPUs of its own: its process, and nothing of the engines that lie beside the actor.
+TEST(EngineStart, OnlyTheEnginesPoolLoadsThem) {
+  Job job = test::plain_job(test::model("llama-3.1-8b"), AlgorithmKind::ppo, 8);
+  job.pools = {{"actor", job.cluster, false}, {"critic", job.cluster, false}};
+  job.role_pools.critic = job.role_pools.reward = 1;
+  EXPECT_DOUBLE_EQ(host_at_load(on_pool(job, 1)).value, process_memory().host_process.value.value);
+  EXPECT_GT(host_at_load(on_pool(job, 0)), host_at_load(on_pool(job, 1)));
 }
 
 }  // namespace
