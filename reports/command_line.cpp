@@ -69,6 +69,7 @@ int run_command_line(int argc, char const* const* argv) {
       "more.");
   add_run_command(app, exit_code);
   add_report_command(app, exit_code);
+  add_compare_command(app, exit_code);
   add_memory_command(app, exit_code);
   add_weights_command(app, exit_code);
   add_catalog_command(app, exit_code);

@@ -12,16 +12,6 @@
 namespace rollcast {
 namespace {
 
-std::string field(std::string const& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string out = "\"";
-  for (char c : text) {
-    if (c == '"') out += '"';
-    out += c;
-  }
-  return out + '"';
-}
-
 struct Row {
   Seconds seconds;
   Seconds exposed;
@@ -39,6 +29,16 @@ std::string prices_of(PriceNote const& n) {
 }
 
 }  // namespace
+
+std::string csv_field(std::string const& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string out = "\"";
+  for (char c : text) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  return out + '"';
+}
 
 std::string csv_text(EventLog const& log) {
   auto const windows = in_order(log.phases);
@@ -63,10 +63,11 @@ std::string csv_text(EventLog const& log) {
         step < log.steps.size()
             ? fmt::format("{}", nine_digits((log.steps[step].end - log.steps[step].start).value))
             : "";
-    fmt::format_to(std::back_inserter(out), "{},{},{},{},{},{},{},{},{},{}\n", field(log.scenario), log.seed,
-                   w.step, length, field(log.pools[static_cast<std::size_t>(w.pool)].name), name_of(w.phase),
-                   nine_digits(w.start.value), nine_digits(row.seconds.value), nine_digits(row.exposed.value),
-                   field(prices_of(log.pools[static_cast<std::size_t>(w.pool)].prices)));
+    fmt::format_to(std::back_inserter(out), "{},{},{},{},{},{},{},{},{},{}\n", csv_field(log.scenario),
+                   log.seed, w.step, length, csv_field(log.pools[static_cast<std::size_t>(w.pool)].name),
+                   name_of(w.phase), nine_digits(w.start.value), nine_digits(row.seconds.value),
+                   nine_digits(row.exposed.value),
+                   csv_field(prices_of(log.pools[static_cast<std::size_t>(w.pool)].prices)));
   }
   return out;
 }

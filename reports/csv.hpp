@@ -14,4 +14,7 @@ namespace rollcast {
 // completed. 9 significant digits.
 std::string csv_text(EventLog const& log);
 
+// Text as a field: quoted where it holds a comma, a quote or a line break.
+std::string csv_field(std::string const& text);
+
 }  // namespace rollcast

@@ -18,14 +18,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-Headline infeasible(std::string reason) {
-  Headline h;
-  h.outcome = Outcome::infeasible;
-  h.reason = std::move(reason);
-  return h;
-}
+SimulatedTask infeasible(std::string reason) { return {std::nullopt, {}, std::move(reason)}; }
 
-Headline infeasible(Problem const& p) {
+SimulatedTask infeasible(Problem const& p) {
   return infeasible(p.key.empty() ? p.what : fmt::format("{}: {}", p.key, p.what));
 }
 
@@ -41,12 +36,12 @@ ForecastTask forecast_task_from_text(std::string const& text) {
           j.at(3).get<int>()};
 }
 
-Headline forecast(ScenarioSource const& source, ForecastTask const& task) {
+SimulatedTask simulated(ScenarioSource const& source, ForecastTask const& task) {
   ScenarioOptions options = source.options;
   options.sets.insert(options.sets.end(), task.sets.begin(), task.sets.end());
-  ScenarioResult const read = read_scenario_text(source.text, source.file, options);
+  ScenarioResult read = read_scenario_text(source.text, source.file, options);
   if (!read.scenario) return infeasible(read.problems.front());
-  Scenario const& s = *read.scenario;
+  Scenario& s = *read.scenario;
   if (auto const problems = check_simulated(s); !problems.empty()) return infeasible(problems.front());
   Bytes const need = estimate_memory(s.job, task.steps);
   auto const free = free_memory();
@@ -54,8 +49,20 @@ Headline forecast(ScenarioSource const& source, ForecastTask const& task) {
     return infeasible(
         fmt::format("the forecast needs about {} of memory, {} are free", format(need), format(*free)));
   RunOptions const run{.steps = task.steps, .seed = task.seed, .memory_as_dealt = measures_step_peak(s)};
-  Headline h = headline_of(analyse(simulate(s, profiles_for(s.job), run)));
-  if (auto const rent = dollars_per_hour(s.job); rent && h.steps > 0)
+  EventLog log = simulate(s, profiles_for(s.job), run);
+  return {std::move(s), std::move(log), ""};
+}
+
+Headline forecast(ScenarioSource const& source, ForecastTask const& task) {
+  SimulatedTask const t = simulated(source, task);
+  Headline h;
+  if (!t.scenario) {
+    h.outcome = Outcome::infeasible;
+    h.reason = t.infeasible;
+    return h;
+  }
+  h = headline_of(analyse(t.log));
+  if (auto const rent = dollars_per_hour(t.scenario->job); rent && h.steps > 0)
     h.dollars_per_step = *rent * h.step.value / 3600;
   return h;
 }

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "reports/fork_pool.hpp"
 #include "reports/headline.hpp"
 #include "scenarios/scenario.hpp"
+#include "sim/event_log.hpp"
 
 namespace rollcast {
 
@@ -27,6 +29,15 @@ struct ForecastTask {
 };
 std::string to_text(ForecastTask const& t);
 ForecastTask forecast_task_from_text(std::string const& text);
+
+// What became of a task: the scenario and its log, or why it cannot be simulated.
+struct SimulatedTask {
+  std::optional<Scenario> scenario;
+  EventLog log;
+  std::string infeasible;
+};
+// Reads, checks and simulates in this process, which must not have simulated before.
+SimulatedTask simulated(ScenarioSource const& source, ForecastTask const& task);
 
 // Reads, checks and simulates in this process, which must not have simulated before. A scenario that is not
 // good, is not simulated yet or needs more memory than a share of what is free is Outcome::infeasible with

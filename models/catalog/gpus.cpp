@@ -11,6 +11,27 @@ constexpr char const* kRead =
     "NVIDIA data sheet, as in the tables of stas00/ml-engineering and the system files of aiconfigurator; "
     "visible memory from public logs";
 constexpr char const* kCommon = "common knowledge, unchecked";
+constexpr char const* kLambda =
+    "Lambda's list of on-demand instances (lambda.ai/instances) as read on 2026-09-20, per GPU of a node of "
+    "eight "
+    "(A6000: four, H100 PCIe: one); transcribed in api-evangelist/lambda-labs, "
+    "plans/lambda-labs-plans-pricing.yml";
+constexpr char const* kRunpod =
+    "Runpod's list of pods (runpod.io/pricing) as read on 2026-10-07, one GPU; Lambda does not rent this "
+    "card; "
+    "transcribed in api-evangelist/runpod, plans/runpod-plans-pricing.yml";
+
+// Rents fall and rise by a third within a year and differ by more between providers: these are one list of
+// one day. Cards that it does not have have no price.
+struct Rent {
+  char const* gpu;
+  double dollars_per_hour;
+  char const* source;
+};
+constexpr Rent kRents[] = {{"b200-sxm", 6.69, kLambda},      {"h100-sxm", 3.99, kLambda},
+                           {"h100-pcie", 3.29, kLambda},     {"a100-sxm-80gb", 2.79, kLambda},
+                           {"a100-sxm-40gb", 1.99, kLambda}, {"a6000", 1.09, kLambda},
+                           {"h200-sxm", 4.59, kRunpod},      {"a100-pcie-80gb", 1.59, kRunpod}};
 
 struct Row {
   char const* name;
@@ -36,6 +57,11 @@ Gpu make(Row const& r) {
   g.nvlink = GB_per_s(r.nvlink);
   g.pcie = GB_per_s(r.pcie);
   g.sources = r.sources;
+  for (Rent const& rent : kRents) {
+    if (g.name != rent.gpu) continue;
+    g.dollars_per_hour = rent.dollars_per_hour;
+    g.sources.push_back({"dollars_per_hour", rent.source});
+  }
   return g;
 }
 

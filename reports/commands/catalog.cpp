@@ -95,6 +95,11 @@ std::string sheet_of(Gpu const& g) {
   s.line("sms", g.sms > 0 ? std::to_string(g.sms) : "unknown");
   s.line("nvlink", g.nvlink.value > 0 ? gb_per_s(g.nvlink) + " per direction" : "none");
   s.line("pcie", gb_per_s(g.pcie) + " per direction");
+  if (g.dollars_per_hour > 0) {
+    s.line("dollars_per_hour", fmt::format("{:.2f} $", g.dollars_per_hour));
+  } else {
+    s.derived("dollars_per_hour", "unknown");
+  }
   s.raw("  " + sentence(price_note(g)) + "\n");
   return s.finish();
 }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -191,6 +192,22 @@ TEST(Catalog, EveryNumberOfAGpuHasASource) {
       EXPECT_TRUE(found) << g.name << " " << field;
     }
   }
+}
+
+// A rent stands with its own source, which says when it was read; without one it is not known.
+TEST(Catalog, EveryRentHasItsSourceAndDate) {
+  int priced = 0;
+  for (Gpu const& g : builtin_catalog().gpus) {
+    auto const note = std::find_if(g.sources.begin(), g.sources.end(),
+                                   [](SourceNote const& n) { return n.field == "dollars_per_hour"; });
+    EXPECT_EQ(note != g.sources.end(), g.dollars_per_hour > 0) << g.name;
+    if (note == g.sources.end()) continue;
+    ++priced;
+    EXPECT_NE(note->source.find("read on 2026-"), std::string::npos) << g.name;
+    EXPECT_GT(g.dollars_per_hour, 0.5) << g.name;
+    EXPECT_LT(g.dollars_per_hour, 15) << g.name;
+  }
+  EXPECT_GE(priced, 8);
 }
 
 TEST(Catalog, ValuesAreInTheRangeOfTheirUnits) {

@@ -1,0 +1,224 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/pools.hpp"
+#include "reports/commands/commands.hpp"
+#include "reports/commands/option_checks.hpp"
+#include "reports/commands/outputs.hpp"
+#include "reports/commands/scenario_input.hpp"
+#include "reports/commands/variants.hpp"
+#include "reports/contest.hpp"
+#include "reports/contest_report.hpp"
+#include "reports/output_file.hpp"
+#include "reports/validation.hpp"
+
+namespace rollcast {
+namespace {
+
+constexpr int kMostSteps = 10'000;
+constexpr int kMostSeeds = 1'000;
+
+struct Arguments {
+  std::vector<std::string> files;
+  ScenarioOptions options;
+  std::vector<std::string> with;
+  std::vector<std::string> prices;
+  int steps = 5;
+  int seeds = 5;
+  std::int64_t run_steps = 0;
+  std::string json;
+  std::string csv;
+};
+
+int refuse(std::string const& sentence) {
+  print_error(sentence);
+  return 2;
+}
+
+// "h100-sxm=2.1".
+std::optional<GpuRent> rent_from(std::string const& text) {
+  auto const equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) return std::nullopt;
+  GpuRent r{text.substr(0, equals), 0};
+  char const* const end = text.data() + text.size();
+  auto const [stop, error] = std::from_chars(text.data() + equals + 1, end, r.dollars_per_hour);
+  if (error != std::errc() || stop != end || !(r.dollars_per_hour > 0 && r.dollars_per_hour < 1e6))
+    return std::nullopt;
+  return r;
+}
+
+std::string check_rent(std::string const& text) {
+  if (rent_from(text)) return {};
+  return fmt::format("'{}' is no rent; write GPU=DOLLARS per hour, as in h100-sxm=2.1", text);
+}
+
+std::string check_variant(std::string const& text) { return variant_sets(text).error; }
+
+std::optional<std::string> text_of(std::string const& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::ostringstream content;
+  if (!in || !(content << in.rdbuf())) return std::nullopt;
+  return content.str();
+}
+
+// What is compared, before any run.
+struct Entries {
+  std::vector<Contender> contenders;
+  std::vector<ScenarioSource> sources;  // of each contender
+  std::vector<Problem> problems;        // of the contenders that cannot be read
+  std::vector<std::string> gpus;        // of all that can
+};
+
+// "two.yaml", "two.yaml (2)" of a name that stands already.
+std::string distinct(std::string const& name, std::vector<Contender> const& others) {
+  auto const taken = [&](std::string const& n) {
+    return std::any_of(others.begin(), others.end(), [&](Contender const& c) { return c.name == n; });
+  };
+  std::string out = name;
+  for (int i = 2; taken(out); ++i) out = fmt::format("{} ({})", name, i);
+  return out;
+}
+
+void enter(Entries& e, std::string const& file, std::string const& text, ScenarioOptions options,
+           std::string const& variant) {
+  std::vector<std::string> const sets =
+      variant.empty() ? std::vector<std::string>() : variant_sets(variant).sets;
+  options.sets.insert(options.sets.end(), sets.begin(), sets.end());
+  ScenarioResult const read = read_scenario_text(text, file, options);
+  Contender c;
+  c.file = file;
+  c.sets = options.sets;
+  if (read.scenario) {
+    c.work = case_of(*read.scenario).work;
+    for (Pool const& p : pools_of(read.scenario->job)) e.gpus.push_back(p.cluster.node.gpu.name);
+  } else {
+    e.problems.insert(e.problems.end(), read.problems.begin(), read.problems.end());
+  }
+  c.name = distinct(variant.empty() ? name_of_file(file) : variant, e.contenders);
+  e.contenders.push_back(std::move(c));
+  e.sources.push_back({file, text, std::move(options)});
+}
+
+void run_all_seeds(Entries& e, std::vector<std::uint64_t> const& seeds, int steps,
+                   std::vector<GpuRent> const& rents) {
+  std::vector<std::string> tasks;
+  for (std::size_t i = 0; i < e.contenders.size(); ++i) {
+    for (std::uint64_t const seed : seeds)
+      tasks.push_back(to_text(ForecastTask{static_cast<int>(i), {}, seed, steps}));
+  }
+  ForkPool pool(usable_cores(), [&](std::string const& text) {
+    ForecastTask const task = forecast_task_from_text(text);
+    return to_text(contender_run(e.sources.at(static_cast<std::size_t>(task.source)), task, rents));
+  });
+  std::vector<ApartResult> const results = run_all(pool, tasks);
+  for (std::size_t i = 0; i < results.size(); ++i)
+    e.contenders[i / seeds.size()].runs.push_back(contender_run_of(results[i]));
+}
+
+int compare(Arguments const& a) {
+  if (a.files.size() > 1 && !a.with.empty())
+    return refuse("--with makes variants of one FILE; several files are given");
+  if (a.files.size() + a.with.size() < 2)
+    return refuse("one contender is no comparison; give a second FILE or --with KEY=VALUE,...");
+  std::vector<std::string> inputs = a.files;
+  inputs.insert(inputs.end(), a.options.catalog_files.begin(), a.options.catalog_files.end());
+  std::vector<std::string> outputs;
+  for (std::string const* path : {&a.json, &a.csv}) {
+    if (!path->empty()) outputs.push_back(*path);
+  }
+  if (std::string const conflict = output_conflict(outputs, inputs); !conflict.empty())
+    return refuse(conflict);
+
+  Entries e;
+  for (std::string const& file : a.files) {
+    auto const text = text_of(file);
+    if (!text) return refuse(fmt::format("the scenario {} cannot be read", shown(file)));
+    enter(e, file, *text, a.options, "");
+    for (std::string const& variant : a.with) enter(e, file, *text, a.options, variant);
+  }
+  if (e.gpus.empty()) {
+    print_problems(e.problems);
+    return 2;
+  }
+  std::vector<GpuRent> rents;
+  for (std::string const& price : a.prices) {
+    rents.push_back(*rent_from(price));
+    if (std::find(e.gpus.begin(), e.gpus.end(), rents.back().gpu) == e.gpus.end())
+      return refuse(fmt::format("--price: no contender has the GPU {}", shown(rents.back().gpu)));
+  }
+  std::vector<std::uint64_t> seeds;
+  for (int i = 0; i < a.seeds; ++i) seeds.push_back(static_cast<std::uint64_t>(i) + 1);
+  run_all_seeds(e, seeds, a.steps, rents);
+  Contest const c = contest(std::move(e.contenders), seeds, a.steps,
+                            a.run_steps > 0 ? std::optional(a.run_steps) : std::nullopt);
+  if (!a.json.empty()) {
+    if (std::string const error = write_file(a.json, contest_json(c)); !error.empty()) return refuse(error);
+  }
+  if (!a.csv.empty()) {
+    if (std::string const error = write_file(a.csv, contest_csv(c)); !error.empty()) return refuse(error);
+  }
+  OutputOptions taken;
+  taken.json = a.json;
+  taken.csv = a.csv;
+  return takes_standard_output(taken) ? 0 : print(contest_text(c));
+}
+
+}  // namespace
+
+void add_compare_command(CLI::App& app, int& exit_code) {
+  auto const a = std::make_shared<Arguments>();
+  CLI::App* const command = app.add_subcommand(
+      "compare", "Which of several layouts is faster and cheaper on the same work, and why");
+  command->add_option("FILE", a->files, "Scenarios (YAML)")->required();
+  command->add_option("--set", a->options.sets, "Override a value of every contender; may be repeated")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--with", a->with, "A further contender: the one FILE with these values; may be repeated")
+      ->type_name("KEY=VALUE,...")
+      ->allow_extra_args(false)
+      ->check(CLI::Validator(check_variant, ""));
+  command
+      ->add_option("--catalog", a->options.catalog_files,
+                   "File that overrides or extends the catalog; may be repeated")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  command->add_option("--steps", a->steps, "Steps to simulate of each seed")
+      ->capture_default_str()
+      ->check(whole_number(1, kMostSteps))
+      ->type_name("N");
+  command->add_option("--seeds", a->seeds, "Seeds 1 to K for every contender; the interval needs two")
+      ->capture_default_str()
+      ->check(whole_number(1, kMostSeeds))
+      ->type_name("K");
+  command->add_option("--run-steps", a->run_steps, "Steps of the whole run, for its time and cost")
+      ->check(whole_number(1, 1'000'000'000))
+      ->type_name("N");
+  command
+      ->add_option("--price", a->prices, "Rent in the catalog's place, in dollars an hour; may be repeated")
+      ->type_name("GPU=DOLLARS")
+      ->allow_extra_args(false)
+      ->check(CLI::Validator(check_rent, ""));
+  command->add_option("--json", a->json, "Write the figures as JSON (- in place of the text)")
+      ->check(output_path())
+      ->type_name("FILE");
+  command->add_option("--csv", a->csv, "Write one row per contender")
+      ->check(output_path())
+      ->type_name("FILE");
+  command->footer(
+      "Examples:\n  rollcast compare colocated.yaml one-step-off.yaml --run-steps 1000\n"
+      "  rollcast compare grpo.yaml --with 'train.parallel.tp=2' --with "
+      "'rollout.parallel.tp=4,schedule=one_step_off'");
+  command->callback([a, &exit_code] { exit_code = compare(*a); });
+}
+
+}  // namespace rollcast

@@ -1,0 +1,180 @@
+#include "reports/contest.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <set>
+#include <stdexcept>
+
+#include "reports/text_layout.hpp"
+
+namespace rollcast {
+namespace {
+
+double per_second(ContenderRun const& r, WorkUnit unit) {
+  Headline const& h = r.headline;
+  return unit == WorkUnit::sample ? h.samples_per_second
+                                  : h.tokens_per_second_per_gpu * static_cast<double>(h.gpus);
+}
+
+using Rate = std::function<double(ContenderRun const&)>;
+
+std::vector<double> rates_of(Contender const& c, Rate const& rate) {
+  std::vector<double> out;
+  for (ContenderRun const& r : c.runs) out.push_back(rate(r));
+  return out;
+}
+
+Standing standing_of(Contest const& c, Rate const& rate) {
+  struct Ranked {
+    std::size_t contender;
+    std::vector<double> rates;
+    double mean_log;
+  };
+  std::vector<Ranked> ranked;
+  for (std::size_t i = 0; i < c.contenders.size(); ++i) {
+    if (!c.figures[i].can_win(c.seeds.size())) continue;
+    Ranked r{i, rates_of(c.contenders[i], rate), 0};
+    for (double const v : r.rates) {
+      if (!(v > 0)) return {};
+      r.mean_log += std::log(v) / static_cast<double>(r.rates.size());
+    }
+    ranked.push_back(std::move(r));
+  }
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](Ranked const& a, Ranked const& b) { return b.mean_log < a.mean_log; });
+  Standing s;
+  if (ranked.empty()) return s;
+  s.best = ranked[0].contender;
+  if (ranked.size() < 2) return s;
+  s.next = ranked[1].contender;
+  s.against = paired_ratio(ranked[0].rates, ranked[1].rates);
+  return s;
+}
+
+void add_warnings(Contest& c) {
+  std::set<std::string> works;
+  for (Contender const& k : c.contenders) {
+    if (!k.work.empty()) works.insert(k.work);
+  }
+  if (works.size() < 2) return;
+  c.unit = WorkUnit::token;
+  c.warnings.push_back(
+      "The contenders do not do the same work (model, algorithm, samples a step, or lengths differ), so they "
+      "are compared by the tokens of prompts and responses that they train on.");
+  for (Contender const& k : c.contenders) c.warnings.push_back(fmt::format("{}: {}", k.name, k.work));
+}
+
+std::string interval_text(PairedRatio const& r, std::size_t seeds) {
+  if (!r.low) return "one seed, so without an interval";
+  return fmt::format("{:.3g} to {:.3g} with 95 % confidence over {} paired seeds", *r.low, *r.high, seeds);
+}
+
+std::string cannot_run(Contest const& c, std::size_t i) {
+  ContenderFigures const& f = c.figures[i];
+  std::string out = fmt::format("{}: {}", c.contenders[i].name, name_of(f.outcome));
+  if (f.completed > 0)
+    out += fmt::format(" in {} of {} seeds", c.seeds.size() - static_cast<std::size_t>(f.completed),
+                       c.seeds.size());
+  return f.reason.empty() ? out : out + ", " + f.reason;
+}
+
+std::string others_text(Contest const& c) {
+  std::string out;
+  for (std::size_t i = 0; i < c.contenders.size(); ++i) {
+    if (c.figures[i].can_win(c.seeds.size())) continue;
+    out += (out.empty() ? "" : "; ") + cannot_run(c, i);
+  }
+  return out;
+}
+
+// "A wins by the GPU-hour (1.2 times as many samples)".
+std::string cost_text(Contest const& c, Standing const& s, std::string_view what) {
+  if (!s.next) return {};
+  std::string const& best = c.contenders[*s.best].name;
+  std::string const& next = c.contenders[*s.next].name;
+  if (!s.decided())
+    return fmt::format("By the {}, {} and {} cannot be told apart ({}).", what, best, next,
+                       interval_text(*s.against, c.seeds.size()));
+  return fmt::format("By the {}, {} does {:.3g} times as many {}s as {} ({}).", what, best, s.against->ratio,
+                     name_of(c.unit), next, interval_text(*s.against, c.seeds.size()));
+}
+
+}  // namespace
+
+std::string_view name_of(WorkUnit u) { return u == WorkUnit::sample ? "sample" : "token"; }
+
+Contest contest(std::vector<Contender> contenders, std::vector<std::uint64_t> seeds, int steps,
+                std::optional<std::int64_t> run_steps) {
+  Contest c;
+  c.seeds = std::move(seeds);
+  c.steps = steps;
+  c.run_steps = run_steps;
+  c.contenders = std::move(contenders);
+  for (Contender const& k : c.contenders) {
+    if (k.runs.size() != c.seeds.size()) throw std::logic_error("a contender needs a run for each seed");
+    c.figures.push_back(figures_of(k.runs));
+  }
+  add_warnings(c);
+  Rate const speed = [&c](ContenderRun const& r) { return per_second(r, c.unit); };
+  c.speed = standing_of(c, speed);
+  c.gpu_hours = standing_of(c, [&](ContenderRun const& r) {
+    return speed(r) / static_cast<double>(std::max<std::int64_t>(1, r.headline.gpus));
+  });
+  c.dollars = standing_of(
+      c, [&](ContenderRun const& r) { return r.dollars_per_hour ? speed(r) / *r.dollars_per_hour : 0; });
+  for (std::size_t i = 0; i < c.contenders.size(); ++i) {
+    bool const ranked = c.speed.best && c.figures[i].can_win(c.seeds.size());
+    c.speed_of_best.push_back(ranked
+                                  ? std::optional(paired_ratio(rates_of(c.contenders[i], speed),
+                                                               rates_of(c.contenders[*c.speed.best], speed)))
+                                  : std::nullopt);
+  }
+  if (c.speed.next) {
+    ContenderFigures const& best = c.figures[*c.speed.best];
+    ContenderFigures const& next = c.figures[*c.speed.next];
+    double const scale = c.unit == WorkUnit::sample ? next.samples_per_step / best.samples_per_step
+                                                    : next.tokens_per_step / best.tokens_per_step;
+    c.why = path_differences(best, next, scale);
+  }
+  return c;
+}
+
+std::string verdict(Contest const& c) {
+  if (!c.speed.best) {
+    std::string const why = others_text(c);
+    return why.empty() ? "None of them trains on anything." : "None of them can run: " + why + ".";
+  }
+  std::string const& best = c.contenders[*c.speed.best].name;
+  if (!c.speed.next) return fmt::format("Only {} can run; {}.", best, others_text(c));
+  std::string const& next = c.contenders[*c.speed.next].name;
+  std::string const interval = interval_text(*c.speed.against, c.seeds.size());
+  if (!c.speed.decided())
+    return fmt::format(
+        "There is no difference that we can tell between {} and {} in speed per {}: the ratio is {:.3g} "
+        "({}).",
+        best, next, name_of(c.unit), c.speed.against->ratio, interval);
+  std::string out = fmt::format("{} is {:.3g} times as fast per {} as {} ({})", best, c.speed.against->ratio,
+                                name_of(c.unit), next, interval);
+  std::string const why = because(c.why, hidden_behind(c.figures[*c.speed.best]));
+  return out + (why.empty() ? "" : ": " + why) + ".";
+}
+
+std::string cost_verdict(Contest const& c) {
+  if (!c.speed.next) return {};
+  std::set<std::int64_t> gpus;
+  std::set<double> rents;
+  for (std::size_t i = 0; i < c.contenders.size(); ++i) {
+    if (!c.figures[i].can_win(c.seeds.size())) continue;
+    gpus.insert(c.figures[i].gpus);
+    rents.insert(c.contenders[i].runs.front().dollars_per_hour.value_or(0));
+  }
+  std::string out;
+  if (gpus.size() > 1) out += cost_text(c, c.gpu_hours, "GPU-hour");
+  if (rents.size() > 1 && c.dollars.next) out += (out.empty() ? "" : " ") + cost_text(c, c.dollars, "dollar");
+  return out;
+}
+
+}  // namespace rollcast
