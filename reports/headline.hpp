@@ -31,7 +31,8 @@ struct PoolHeadline {
   Bytes peak;
   Bytes capacity;
   Phase peak_phase = Phase::generate;
-  Bytes host_peak;  // per rank
+  Bytes host_peak;              // per rank
+  double waiting_fraction = 0;  // share of rank time with nothing to do (phase_wait)
 };
 
 // Of one run. A run that completed no step has steps = 0, and no times, rates and costs.

@@ -15,6 +15,7 @@ void add_weights_command(CLI::App& app, int& exit_code);
 void add_catalog_command(CLI::App& app, int& exit_code);
 void add_calibrate_command(CLI::App& app, int& exit_code);
 void add_validate_command(CLI::App& app, int& exit_code);
+void add_ratio_command(CLI::App& app, int& exit_code);
 void add_import_command(CLI::App& app, int& exit_code);
 void add_blame_command(CLI::App& app, int& exit_code);
 void add_schema_command(CLI::App& app, int& exit_code);

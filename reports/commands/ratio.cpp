@@ -1,0 +1,149 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "reports/commands/commands.hpp"
+#include "reports/commands/option_checks.hpp"
+#include "reports/commands/outputs.hpp"
+#include "reports/commands/scenario_input.hpp"
+#include "reports/output_file.hpp"
+#include "reports/ratio_sweep.hpp"
+#include "reports/ratio_text.hpp"
+
+namespace rollcast {
+namespace {
+
+constexpr int kWidth = 100;
+constexpr int kMostSeeds = 100;
+constexpr int kMostSteps = 1000;
+constexpr int kMostGpus = 1'000'000;
+constexpr int kMostJobs = 1024;
+
+struct Arguments {
+  ScenarioArguments scenario;
+  RatioOptions ratio;
+  int seeds = 3;
+  int jobs = 0;  // 0: as many as there are cores
+  std::string json;
+  std::string csv;
+};
+
+std::string text_of(std::string const& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+int refuse(std::string const& sentence) {
+  print_error(sentence);
+  return 2;
+}
+
+void show_progress(std::size_t ended, std::size_t asked) {
+  if (::isatty(STDERR_FILENO) != 1) return;
+  std::string const line =
+      ended < asked ? fmt::format("\r\033[K{} of {} forecasts", ended, asked) : std::string("\r\033[K");
+  std::fputs(line.c_str(), stderr);
+}
+
+int write(RatioReport const& report, Arguments const& a) {
+  for (auto const& [path, text] : {std::pair(a.json, &ratio_json), std::pair(a.csv, &ratio_csv)}) {
+    if (path.empty()) continue;
+    if (std::string const error = write_file(path, text(report)); !error.empty()) return refuse(error);
+  }
+  return a.json == "-" || a.csv == "-" ? 0 : print(ratio_text(report, kWidth));
+}
+
+int ratio(Arguments const& a) {
+  std::vector<std::string> outputs;
+  for (std::string const* path : {&a.json, &a.csv}) {
+    if (!path->empty()) outputs.push_back(*path);
+  }
+  if (std::string const conflict = output_conflict(outputs, inputs_of(a.scenario)); !conflict.empty())
+    return refuse(conflict);
+  ScenarioSource const source{a.scenario.file, text_of(a.scenario.file), a.scenario.options};
+  ScenarioResult const read = read_scenario_text(source.text, source.file, source.options);
+  std::vector<Problem> problems = read.problems;
+  if (problems.empty()) problems = check_simulated(*read.scenario);
+  if (!problems.empty()) {
+    print_problems(problems);
+    return 2;
+  }
+  RatioPlaceResult const place = ratio_place(*read.scenario);
+  if (!place.place) {
+    print_problems({place.problem});
+    return 2;
+  }
+  RatioOptions options = a.ratio;
+  options.seeds.clear();
+  for (int s = 1; s <= a.seeds; ++s) options.seeds.push_back(static_cast<std::uint64_t>(s));
+  options.lengths.push_back(1);
+  std::sort(options.lengths.begin(), options.lengths.end());
+  options.lengths.erase(std::unique(options.lengths.begin(), options.lengths.end()), options.lengths.end());
+  ForkPool pool = forecast_pool(a.jobs > 0 ? a.jobs : usable_cores(), {source});
+  return write(ratio_report(pool, source, *read.scenario, *place.place, options, show_progress), a);
+}
+
+}  // namespace
+
+void add_ratio_command(CLI::App& app, int& exit_code) {
+  auto const a = std::make_shared<Arguments>();
+  CLI::App* const command =
+      app.add_subcommand("ratio", "How many GPUs for rollout, how many for training, how many at all");
+  add_scenario_arguments(*command, a->scenario);
+  command->add_option("--total", a->ratio.total, "GPUs of both sides to split (default: those of the file)")
+      ->check(whole_number(2, kMostGpus))
+      ->type_name("N");
+  command
+      ->add_option("--rollout-gpus", a->ratio.rollout_gpus,
+                   "Rollout GPUs to try beside the trainer as it is (default: multiples of what there are)")
+      ->delimiter(',')
+      ->check(whole_number(1, kMostGpus))
+      ->type_name("N,...");
+  command
+      ->add_option("--staleness", a->ratio.staleness,
+                   "Bounds of the staleness to try (default: a few, and the file's)")
+      ->delimiter(',')
+      ->check(CLI::Range(0.0, 1000.0))
+      ->type_name("S,...");
+  command
+      ->add_option("--lengths", a->ratio.lengths,
+                   "How many times as long the responses may become; 1 is always there")
+      ->delimiter(',')
+      ->capture_default_str()
+      ->check(CLI::Range(0.01, 100.0))
+      ->type_name("F,...");
+  command
+      ->add_option("--schedule", a->ratio.schedule,
+                   "Of the splits in place of the file's: synchronous, one_step_off or async")
+      ->check(CLI::IsMember({"synchronous", "one_step_off", "async"}))
+      ->type_name("NAME");
+  command->add_option("--steps", a->ratio.steps, "Steps to simulate of each seed")
+      ->capture_default_str()
+      ->check(whole_number(1, kMostSteps))
+      ->type_name("N");
+  command->add_option("--seeds", a->seeds, "Seeds 1 to K for every point")
+      ->capture_default_str()
+      ->check(whole_number(1, kMostSeeds))
+      ->type_name("K");
+  command->add_option("--jobs", a->jobs, "Simulations at a time (default: the cores)")
+      ->check(whole_number(1, kMostJobs))
+      ->type_name("N");
+  command->add_option("--json", a->json, "Write every figure as JSON (- in place of the text)")
+      ->check(output_path())
+      ->type_name("FILE");
+  command->add_option("--csv", a->csv, "Write a line per point of every curve")
+      ->check(output_path())
+      ->type_name("FILE");
+  command->footer(
+      "Example:\n  rollcast ratio scenarios/examples/grpo-7b-async-two-pools.yaml --csv curves.csv");
+  command->callback([a, &exit_code] { exit_code = ratio(*a); });
+}
+
+}  // namespace rollcast

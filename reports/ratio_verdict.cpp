@@ -1,0 +1,205 @@
+#include "reports/ratio_verdict.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+
+namespace rollcast {
+namespace {
+
+// Differences below it are told as none.
+constexpr double kTold = 0.01;
+
+std::string change_text(double change) {
+  return std::abs(change) < 0.0005 ? std::string("0 %") : fmt::format("{:+.1f} %", 100 * change);
+}
+
+std::string size_text(RatioSize const& s) { return fmt::format("{} : {}", s.rollout_gpus, s.train_gpus); }
+
+std::string subject(RatioSide s) { return s == RatioSide::rollout ? "generation" : "the trainer"; }
+
+RatioWhatIf const* what_if(RatioReport const& r, RatioKnob knob) {
+  for (RatioWhatIf const& w : r.what_ifs) {
+    if (w.knob == knob) return &w;
+  }
+  return nullptr;
+}
+
+bool takes_turns(RatioReport const& r) { return r.schedule == ScheduleKind::synchronous; }
+
+std::string balance_sentence(RatioReport const& r) {
+  if (auto const at = balance(r.split)) {
+    std::string out = fmt::format("Balance at {:.1f} rollout : {:.1f} train of {} GPUs (nearest split {})",
+                                  *at, r.total - *at, r.total, size_text(nearest_split(r.split, *at)));
+    return out + (takes_turns(r)
+                      ? ": there both phases take as long, but they take turns."
+                      : ": with fewer rollout GPUs generation sets the pace, with more the trainer.");
+  }
+  if (auto const side = longer_side(r.split))
+    return fmt::format("No split of {} GPUs balances: at each of them {} has more to do.", r.total,
+                       subject(*side));
+  return fmt::format("The splits of {} GPUs have no single balance.", r.total);
+}
+
+double gpu_hours_change(RatioPoint const& base, RatioPoint const& p) {
+  return p.gpu_hours_per_step / base.gpu_hours_per_step - 1;
+}
+
+std::string growth_text(RatioPoint const& base, RatioWhatIf const& w) {
+  return fmt::format("{:.0f} -> {:.0f} rollout GPUs change the step by {} and GPU-hours a step by {}", w.from,
+                     w.to, change_text(step_change(base, w.point).mean),
+                     change_text(gpu_hours_change(base, w.point)));
+}
+
+// Whether more rollout GPUs pay, by the rule of the knee.
+std::string growth_verdict(RatioPoint const& base, RatioWhatIf const& w) {
+  RatioChange const c = step_change(base, w.point);
+  if (-std::log1p(c.mean) >= kLeastGain * std::log(w.to / w.from)) return "more rollout GPUs help";
+  bool const faster = c.mean < -kTold && c.high < 0;
+  return faster ? "more rollout GPUs hardly help" : "more rollout GPUs do not help";
+}
+
+std::string pace(RatioPoint const& base) {
+  if (base.bottleneck->side == RatioSide::rollout) return "generation is the bottleneck";
+  return base.bottleneck->limit == RatioLimit::gpus ? "the trainer is the bottleneck"
+                                                    : "the trainer's side is the bottleneck";
+}
+
+std::string pace_sentence(RatioReport const& r) {
+  RatioPoint const& base = *r.base;
+  std::string out =
+      fmt::format("At {} rollout : {} train ({}) {}", base.size.rollout_gpus, base.size.train_gpus,
+                  r.base_from == RatioBase::file ? "the file's split" : "the fastest split", pace(base));
+  if (RatioWhatIf const* w = what_if(r, RatioKnob::rollout_gpus))
+    out += fmt::format(": {}; {}", growth_text(base, *w), growth_verdict(base, *w));
+  return out + ".";
+}
+
+std::string bound_sentence(RatioReport const& r) {
+  RatioPoint const& base = *r.base;
+  std::string out;
+  if (RatioWhatIf const* w = what_if(r, RatioKnob::train_gpus))
+    out = fmt::format("{:.0f} -> {:.0f} trainer GPUs change the step by {}: ", w->from, w->to,
+                      change_text(step_change(base, w->point).mean));
+  out += fmt::format(
+      "the trainer waits {:.0f} % of its time for the samples that it lets be under way, and more "
+      "GPUs bring them no sooner",
+      100 * (1 - base.train / base.step));
+  if (RatioWhatIf const* w = what_if(r, RatioKnob::max_concurrent))
+    out += fmt::format("; with {:.0f} samples under way the step changes by {}", w->to,
+                       change_text(step_change(base, w->point).mean));
+  if (RatioWhatIf const* w = what_if(r, RatioKnob::max_staleness))
+    out += fmt::format("; with a staleness bound of {} by {}", w->to,
+                       change_text(step_change(base, w->point).mean));
+  out.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(out.front())));
+  return out + ".";
+}
+
+std::string trainer_sentence(RatioReport const& r) {
+  RatioWhatIf const* w = what_if(r, RatioKnob::train_gpus);
+  if (w == nullptr) return {};
+  return fmt::format("{:.0f} -> {:.0f} trainer GPUs change the step by {} and GPU-hours a step by {}.",
+                     w->from, w->to, change_text(step_change(*r.base, w->point).mean),
+                     change_text(gpu_hours_change(*r.base, w->point)));
+}
+
+std::string knee_sentence(RatioReport const& r) {
+  if (r.rollout.size() < 2) return {};
+  auto const at = knee(r.rollout);
+  if (!at)
+    return fmt::format("No knee up to {} rollout GPUs beside {} that train.",
+                       r.rollout.back().size.rollout_gpus, r.base->size.train_gpus);
+  return fmt::format(
+      "Knee at {} rollout GPUs beside {} that train{}: beyond it 1 % more of them bring less than "
+      "{} % of throughput.",
+      *at, r.base->size.train_gpus, *at == r.rollout.front().size.rollout_gpus ? ", the fewest tried" : "",
+      kLeastGain);
+}
+
+std::string best_sentence(RatioReport const& r) {
+  RatioPoint const& fast = r.split[*fastest(r.split)];
+  RatioPoint const& cheap = r.split[*cheapest(r.split)];
+  std::string out = fmt::format("Fastest split {}: {} a step", size_text(fast.size), format(fast.step));
+  out += cheap.size == fast.size ? ", also the cheapest per sample"
+                                 : fmt::format("; cheapest per sample {}", size_text(cheap.size));
+  if (r.base && !(r.base->size == fast.size) && r.base_from == RatioBase::file)
+    out += fmt::format("; the file's {} takes {} ({})", size_text(r.base->size), format(r.base->step),
+                       change_text(step_change(fast, *r.base).mean));
+  return out + ".";
+}
+
+std::string turns_text(RatioPoint const& p) {
+  return fmt::format("generation {}, training {} and switching {}", format(p.generate), format(p.train),
+                     format(p.sync));
+}
+
+std::string parts_text(RatioPoint const& p) {
+  return fmt::format("generation ({}) and training ({})", format(p.generate), format(p.train));
+}
+
+// Of the two, why the faster one is. Taking turns, a GPU works on one of two phases; in a pipeline on its own
+// all the time, but the longer of the two and what is left undone between them set the pace.
+std::string why_text(RatioReport const& r, RatioPoint const& split, bool colocated_wins) {
+  RatioPoint const& c = *r.colocated.point;
+  std::string const together = fmt::format("on all {} GPUs in turn {}", r.total, turns_text(c));
+  if (takes_turns(r))
+    return fmt::format("{}; apart {} take turns too, each on its part of the GPUs while the others wait",
+                       together, parts_text(split));
+  if (colocated_wins)
+    return fmt::format(
+        "{}; apart {} run side by side, but the longer of them on its part of the GPUs takes more "
+        "than both together on all",
+        together, parts_text(split));
+  return fmt::format("apart {} run side by side; {}", parts_text(split), together);
+}
+
+std::string colocated_sentence(RatioReport const& r) {
+  RatioPoint const& best = r.split[*fastest(r.split)];
+  if (!r.colocated.point) return fmt::format("Colocated: not possible, {}.", r.colocated.reason);
+  RatioPoint const& c = *r.colocated.point;
+  RatioChange const change = step_change(best, c);
+  std::string const times = fmt::format("{} a step against {}", format(c.step), format(best.step));
+  if (!change.sure)
+    return fmt::format(
+        "Colocated (synchronous) on the same {} GPUs: no difference from the fastest split that {} "
+        "seeds can tell ({}).",
+        r.total, c.steps.size(), times);
+  bool const wins = change.mean < 0;
+  std::string const who =
+      wins ? "beats every split" : fmt::format("loses to the split {}", size_text(best.size));
+  return fmt::format("Colocated (synchronous) on the same {} GPUs {}: {} ({}). Why: {}.", r.total, who, times,
+                     change_text(change.mean), why_text(r, best, wins));
+}
+
+std::string band_sentence(RatioReport const& r) {
+  auto const band = balance_band(r);
+  if (!band || r.lengths.size() < 2) return {};
+  std::string out = fmt::format(
+      "With responses {} to {} times as long the balance lies between {:.1f} and {:.1f} rollout GPUs",
+      r.lengths.front().factor, r.lengths.back().factor, band->low, band->high);
+  auto const missing = r.lengths.size() - static_cast<std::size_t>(band->lengths);
+  if (missing > 0) out += fmt::format(" ({} of the lengths have none among the splits)", missing);
+  return out + ".";
+}
+
+}  // namespace
+
+std::vector<std::string> ratio_verdict(RatioReport const& r) {
+  if (r.split.empty()) return {fmt::format("No split of {} GPUs can be simulated.", r.total)};
+  std::vector<std::string> all = {balance_sentence(r)};
+  if (r.base) {
+    all.push_back(pace_sentence(r));
+    bool const bound = r.base->bottleneck->limit == RatioLimit::bound;
+    all.push_back(bound ? bound_sentence(r) : trainer_sentence(r));
+    all.push_back(knee_sentence(r));
+  }
+  all.push_back(best_sentence(r));
+  all.push_back(colocated_sentence(r));
+  all.push_back(band_sentence(r));
+  std::erase_if(all, [](std::string const& s) { return s.empty(); });
+  return all;
+}
+
+}  // namespace rollcast
