@@ -5,6 +5,7 @@
 
 #include "models/engine_defaults.hpp"
 #include "models/engine_versions.hpp"
+#include "models/kernels.hpp"
 
 namespace rollcast {
 namespace {
@@ -25,7 +26,8 @@ constexpr int kLatentKernels = 20;
 Seconds eager_launch(Profile const& p, EngineOptions const& e) {
   EngineOverhead const* const known = find_overhead(p.engines, e.kind);
   if (known == nullptr) return Seconds(p.kernel_launch.value);
-  return known->launch > Seconds(0) ? known->launch : overhead_of_version(EngineKind::vllm, "0.3")->launch;
+  if (known->launch > Seconds(0)) return known->launch;
+  return overhead_of_version(EngineKind::vllm, "0.3")->launch * other_prices(p).releases;
 }
 
 // What a layer's launches take at least: the driver's part where the code between them is compiled.

@@ -35,6 +35,13 @@ std::string read_line(CalibrationLine const& line, EngineOverhead& o) {
 
 }  // namespace
 
+EngineOverhead scaled(EngineOverhead o, double factor) {
+  o.step = o.step * factor;
+  o.per_sequence = o.per_sequence * factor;
+  o.launch = o.launch * factor;
+  return o;
+}
+
 EngineOverhead const* find_overhead(std::vector<EngineOverhead> const& all, EngineKind engine) {
   auto const it =
       std::find_if(all.begin(), all.end(), [&](EngineOverhead const& o) { return o.engine == engine; });

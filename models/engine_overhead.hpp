@@ -22,6 +22,9 @@ struct EngineOverhead {
   std::string source;
 };
 
+// With every time of it multiplied.
+EngineOverhead scaled(EngineOverhead o, double factor);
+
 // nullptr: not known.
 EngineOverhead const* find_overhead(std::vector<EngineOverhead> const& all, EngineKind engine);
 

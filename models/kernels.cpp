@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "models/profile.hpp"
+
 namespace rollcast {
 namespace {
 
@@ -61,7 +63,8 @@ void add_stand_ins(KernelTables& tables, Gpu const& gpu) {
   }
 }
 
-Kernels::Kernels(KernelTables tables, Gpu const& gpu) : tables_(std::move(tables)), gpu_(gpu) {
+Kernels::Kernels(KernelTables tables, Gpu const& gpu, OtherPrices others)
+    : tables_(std::move(tables)), gpu_(gpu), others_(others) {
   add_attention_stand_ins(tables_);
   add_stand_ins(tables_, gpu_);
 }
@@ -108,5 +111,7 @@ std::optional<MoePrices> Kernels::moe(GemmKind kind, MoeShape const& shape) cons
   if (best == nullptr) return std::nullopt;
   return MoePrices(*best, card_of(*best, gpu_), gpu_, shape);
 }
+
+OtherPrices other_prices(Profile const& p) { return p.kernels ? p.kernels->others() : OtherPrices{}; }
 
 }  // namespace rollcast

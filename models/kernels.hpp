@@ -32,6 +32,13 @@ void add_attention_stand_ins(KernelTables& tables);
 // fp8, too.
 void add_stand_ins(KernelTables& tables, Gpu const& gpu);
 
+// Factors on prices that neither a table nor a number of the profile holds (models/price_draw.hpp draws
+// them): of stream_time, and of what a release of an engine adds to its kernels (models/engine_versions.hpp).
+struct OtherPrices {
+  double streams = 1;
+  double releases = 1;
+};
+
 // The card that a table was measured on.
 template <class T>
 Gpu const& card_of(T const& table, Gpu const& gpu) {
@@ -42,7 +49,7 @@ class Kernels {
  public:
   // Prices of `gpu`, with stand-ins for attention; tables of another card are carried over as their headers
   // say, with all stand-ins. Of several tables for the same the first one counts.
-  Kernels(KernelTables tables, Gpu const& gpu);
+  Kernels(KernelTables tables, Gpu const& gpu, OtherPrices others = {});
 
   // nullptr: not measured. Of a card without fp8 every product is one of bf16.
   GemmPrices const* gemm(GemmKind kind) const;
@@ -61,6 +68,7 @@ class Kernels {
   std::optional<MoePrices> moe(GemmKind kind, MoeShape const& shape) const;
 
   KernelTables const& tables() const { return tables_; }
+  OtherPrices const& others() const { return others_; }
 
  private:
   KernelTables tables_;
@@ -68,6 +76,11 @@ class Kernels {
   // By kind, each made when it is first asked for: a grid takes milliseconds, a run needs one.
   mutable std::array<std::once_flag, 3> made_;
   mutable std::array<GemmPrices, 3> gemm_;
+  OtherPrices others_;
 };
+
+struct Profile;
+// Of the profile's kernels; of a profile without any, factors of 1.
+OtherPrices other_prices(Profile const& p);
 
 }  // namespace rollcast

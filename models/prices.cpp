@@ -110,7 +110,9 @@ Seconds memory_time(Profile const& p, Bytes moved) {
   return moved / (p.gpu.memory_bandwidth * p.memory_pass.value);
 }
 
-Seconds stream_time(Profile const& p, Bytes moved) { return moved / (p.gpu.memory_bandwidth * kStream); }
+Seconds stream_time(Profile const& p, Bytes moved) {
+  return moved / (p.gpu.memory_bandwidth * (kStream / other_prices(p).streams));
+}
 
 Seconds copy_time(Profile const& p, Bytes moved, Direction) { return moved / (p.gpu.pcie * p.pcie.value); }
 

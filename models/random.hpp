@@ -24,7 +24,8 @@ enum class Purpose : std::uint32_t {
   reward_signal,
   node_failure,
   issue_order,
-  prompt_difficulty
+  prompt_difficulty,
+  price_error
 };
 
 struct RandomKey {

@@ -9,6 +9,7 @@
 #include "models/balance.hpp"
 #include "models/engine_versions.hpp"
 #include "models/growing_cache.hpp"
+#include "models/kernels.hpp"
 #include "models/layer_prices.hpp"
 #include "models/partition_work.hpp"
 #include "models/pools.hpp"
@@ -179,7 +180,9 @@ std::optional<OomRecord> generate_static(PhaseRun& p) {
   StaticOptions options = options_of(p.run, p.pool);
   bool const together = options.weights.ranks > 1 && options.steps == 0;
   EngineOverhead const* const own = find_overhead(p.pool.profile.engines, EngineKind::hf);
-  EngineOverhead const& host = own != nullptr ? *own : *overhead_of_version(EngineKind::hf, e.version);
+  EngineOverhead const host = own != nullptr ? *own
+                                             : scaled(*overhead_of_version(EngineKind::hf, e.version),
+                                                      other_prices(p.pool.profile).releases);
 
   p.batch.engine_of.clear();
   p.batch.finished.clear();

@@ -8,6 +8,7 @@
 #include "models/engine_start.hpp"
 #include "models/engine_versions.hpp"
 #include "models/gradient_buckets.hpp"
+#include "models/kernels.hpp"
 #include "models/rollout_prices.hpp"
 #include "models/stage_layers.hpp"
 #include "models/weight_sync.hpp"
@@ -170,7 +171,7 @@ Profile with_release(Profile profile, EngineOptions const& e) {
   EngineOverhead const* const release = overhead_of_version(e.kind, e.version);
   if (release == nullptr) return profile;
   std::erase_if(profile.engines, [&](EngineOverhead const& o) { return o.engine == e.kind; });
-  profile.engines.push_back(*release);
+  profile.engines.push_back(scaled(*release, other_prices(profile).releases));
   return profile;
 }
 
