@@ -30,34 +30,36 @@ std::string line(Happening const& h, Seconds start, int width) {
 std::string hours(double gpu_seconds) { return fmt::format("{:.3g} GPU-hours", gpu_seconds / 3600); }
 
 std::string cost_part(Analysis const& a, int width) {
-  Seconds const start = a.happenings.front().time;
-  Happening const& last = a.happenings.back();
-  std::string text;
-  if (last.kind == HappeningKind::ends) {
-    double const lost = (last.time - start).value * static_cast<double>(a.gpus);
-    text = fmt::format(
-        "From the cause to the end {}: {} of {} GPUs lost, and what was done since the last "
-        "checkpoint.",
-        format(last.time - start), hours(lost), a.gpus);
-  } else {
-    text = fmt::format("Nobody ends it. Each hour costs {} GPU-hours.", a.gpus);
-  }
-  return "\n" + wrapped(words_of(text), " ", 0, width);
+  return "\n" + wrapped(words_of(cost_sentence(a)), " ", 0, width);
 }
 
 std::string remedies_part(Analysis const& a, int width) {
   if (a.remedies.empty()) return {};
-  Seconds const start = a.happenings.front().time;
   std::string out = "\nWhat would have ended it sooner\n";
-  for (Remedy const& r : a.remedies) {
-    std::string text = fmt::format("{}: over after {}", r.what, format(r.ended - start));
-    if (r.saved.value > 0) text += ", " + hours(r.saved.value * static_cast<double>(a.gpus)) + " saved";
-    out += "  - " + wrapped(words_of(text), " ", 4, width);
-  }
+  for (Remedy const& r : a.remedies) out += "  - " + wrapped(words_of(remedy_text(a, r)), " ", 4, width);
   return out;
 }
 
 }  // namespace
+
+std::string cost_sentence(Analysis const& a) {
+  Seconds const start = a.happenings.front().time;
+  Happening const& last = a.happenings.back();
+  if (last.kind != HappeningKind::ends)
+    return fmt::format("Nobody ends it. Each hour costs {} GPU-hours.", a.gpus);
+  double const lost = (last.time - start).value * static_cast<double>(a.gpus);
+  return fmt::format(
+      "From the cause to the end {}: {} of {} GPUs lost, and what was done since the last "
+      "checkpoint.",
+      format(last.time - start), hours(lost), a.gpus);
+}
+
+std::string remedy_text(Analysis const& a, Remedy const& r) {
+  Seconds const start = a.happenings.front().time;
+  std::string text = fmt::format("{}: over after {}", r.what, format(r.ended - start));
+  if (r.saved.value > 0) text += ", " + hours(r.saved.value * static_cast<double>(a.gpus)) + " saved";
+  return text;
+}
 
 std::string incident_text(Analysis const& a, TerminalOptions const& options) {
   int const width = std::max(options.width, 80);

@@ -9,6 +9,10 @@
 
 namespace rollcast {
 
+// What it cost, and what one remedy would have saved. The analysis has happenings.
+std::string cost_sentence(Analysis const& a);
+std::string remedy_text(Analysis const& a, Remedy const& r);
+
 // One sentence where nothing went wrong.
 std::string incident_text(Analysis const& a, TerminalOptions const& options);
 

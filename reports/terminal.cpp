@@ -44,13 +44,6 @@ std::string phase_name(Analysis const& a, PhaseTime const& p) {
   return fmt::format("{} ({})", name, printable(a.pools[static_cast<std::size_t>(p.pool)].name));
 }
 
-std::string gpus_text(Analysis const& a) {
-  std::string out;
-  for (PoolUse const& p : a.pools)
-    out += fmt::format("{}{} x {}", out.empty() ? "" : " + ", p.gpus, printable(p.gpu));
-  return out.empty() ? "no GPUs" : out;
-}
-
 // The phases that take most of the step, up to four, those of 3 % and more.
 std::string main_phases(Analysis const& a) {
   std::vector<PhaseTime> phases = a.phases;
@@ -116,17 +109,6 @@ std::string outcome_sentence(Analysis const& a) {
   throw std::logic_error("no such Outcome");
 }
 
-std::string summary_part(Analysis const& a) {
-  std::string out = fmt::format("Scenario {}, seed {}, {} step{} simulated", printable(a.scenario), a.seed,
-                                a.step.steps, a.step.steps == 1 ? "" : "s");
-  if (a.step.steps > 0) {
-    out += fmt::format(": {:.4g} tokens/s/GPU, {:.3g} samples/s, {:.3g} GPU hours a step",
-                       a.tokens_per_second_per_gpu, a.samples_per_second, a.gpu_hours_per_step);
-    if (a.preemptions > 0) out += fmt::format(", {} preemptions", a.preemptions);
-  }
-  return out + ".";
-}
-
 // "0.25 weight updates (0: 75 %, 1: 25 %)"
 std::string staleness_text(SampleUse const& s) {
   double all = 0;
@@ -139,23 +121,9 @@ std::string staleness_text(SampleUse const& s) {
   return fmt::format("{:.3g} weight updates ({})", *s.mean_staleness, shares);
 }
 
-// Only what differs from the plain case: fresh samples, all of them of use, no padding.
 std::string samples_part(Analysis const& a, Page const& page) {
-  SampleUse const& s = a.samples;
-  std::vector<std::string> items;
-  if (s.mean_staleness && *s.mean_staleness > 0) items.push_back("staleness " + staleness_text(s));
-  if (s.generated > s.trained) {
-    double const share = static_cast<double>(s.trained) / static_cast<double>(s.generated);
-    items.push_back(fmt::format("{} of the generated ones are trained on", percent(share)));
-  }
-  if (s.with_signal && s.trained > 0) {
-    double const share = static_cast<double>(*s.with_signal) / static_cast<double>(s.trained);
-    items.push_back(fmt::format("{} of the trained ones have a signal", percent(share)));
-  }
-  if (s.padding_waste && *s.padding_waste >= 0.005)
-    items.push_back(fmt::format("{} of the tokens of the update are padding", percent(*s.padding_waste)));
-  if (items.empty()) return {};
-  return wrapped(words_of(fmt::format("Samples: {}.", fmt::join(items, ", "))), " ", 0, page.width());
+  std::string const words = samples_sentence(a);
+  return words.empty() ? words : wrapped(words_of(words), " ", 0, page.width());
 }
 
 std::string prices_part(Analysis const& a, Page const& page) {
@@ -267,27 +235,6 @@ std::string incident_part(Analysis const& a, Page const& page) {
   return "\n" + wrapped(words_of(text), " ", 0, page.width());
 }
 
-char const* advice(LeverKind k) {
-  switch (k) {
-    case LeverKind::rollout_tail:
-      return "rollout tail: engines that are done wait for the longest responses; partial rollout, an "
-             "asynchronous schedule or more engines per prompt shorten it";
-    case LeverKind::switching:
-      return "switching: wake, sleep and weight sync; disaggregated pools or fewer offloads avoid it";
-    case LeverKind::pipeline_bubble:
-      return "pipeline bubble: stages wait for each other; more micro-batches or fewer stages shrink it";
-    case LeverKind::collective_wait:
-      return "collective wait: ranks wait for slower ones; balance the tokens per rank";
-    case LeverKind::phase_wait:
-      return "phase wait: ranks that are done wait for the phase to end; balance the work per rank";
-    case LeverKind::communication:
-      return "exposed communication: transfers that nothing hides; overlap, larger buckets or another layout";
-    case LeverKind::driver:
-      return "driver: GPUs wait for scoring and batch work; more workers or overlap with generation";
-  }
-  throw std::logic_error("no such LeverKind");
-}
-
 std::string levers_part(Analysis const& a, Page const& page) {
   constexpr std::size_t kMost = 4;
   if (a.levers.empty()) return {};
@@ -339,10 +286,67 @@ std::string verdict(Analysis const& a) {
   return printable(forecast ? step_sentence(a) : outcome_sentence(a));
 }
 
+std::string gpus_text(Analysis const& a) {
+  std::string out;
+  for (PoolUse const& p : a.pools)
+    out += fmt::format("{}{} x {}", out.empty() ? "" : " + ", p.gpus, printable(p.gpu));
+  return out.empty() ? "no GPUs" : out;
+}
+
+std::string summary(Analysis const& a) {
+  std::string out = fmt::format("Scenario {}, seed {}, {} step{} simulated", printable(a.scenario), a.seed,
+                                a.step.steps, a.step.steps == 1 ? "" : "s");
+  if (a.step.steps > 0) {
+    out += fmt::format(": {:.4g} tokens/s/GPU, {:.3g} samples/s, {:.3g} GPU hours a step",
+                       a.tokens_per_second_per_gpu, a.samples_per_second, a.gpu_hours_per_step);
+    if (a.preemptions > 0) out += fmt::format(", {} preemptions", a.preemptions);
+  }
+  return out + ".";
+}
+
+std::string samples_sentence(Analysis const& a) {
+  SampleUse const& s = a.samples;
+  std::vector<std::string> items;
+  if (s.mean_staleness && *s.mean_staleness > 0) items.push_back("staleness " + staleness_text(s));
+  if (s.generated > s.trained) {
+    double const share = static_cast<double>(s.trained) / static_cast<double>(s.generated);
+    items.push_back(fmt::format("{} of the generated ones are trained on", percent(share)));
+  }
+  if (s.with_signal && s.trained > 0) {
+    double const share = static_cast<double>(*s.with_signal) / static_cast<double>(s.trained);
+    items.push_back(fmt::format("{} of the trained ones have a signal", percent(share)));
+  }
+  if (s.padding_waste && *s.padding_waste >= 0.005)
+    items.push_back(fmt::format("{} of the tokens of the update are padding", percent(*s.padding_waste)));
+  if (items.empty()) return {};
+  return fmt::format("Samples: {}.", fmt::join(items, ", "));
+}
+
+char const* advice(LeverKind k) {
+  switch (k) {
+    case LeverKind::rollout_tail:
+      return "rollout tail: engines that are done wait for the longest responses; partial rollout, an "
+             "asynchronous schedule or more engines per prompt shorten it";
+    case LeverKind::switching:
+      return "switching: wake, sleep and weight sync; disaggregated pools or fewer offloads avoid it";
+    case LeverKind::pipeline_bubble:
+      return "pipeline bubble: stages wait for each other; more micro-batches or fewer stages shrink it";
+    case LeverKind::collective_wait:
+      return "collective wait: ranks wait for slower ones; balance the tokens per rank";
+    case LeverKind::phase_wait:
+      return "phase wait: ranks that are done wait for the phase to end; balance the work per rank";
+    case LeverKind::communication:
+      return "exposed communication: transfers that nothing hides; overlap, larger buckets or another layout";
+    case LeverKind::driver:
+      return "driver: GPUs wait for scoring and batch work; more workers or overlap with generation";
+  }
+  throw std::logic_error("no such LeverKind");
+}
+
 std::string render_terminal(Analysis const& a, TerminalOptions const& options) {
   Page const page(options);
   std::string out = a.outcome == Outcome::completed ? page.bold(verdict(a)) : page.red(verdict(a));
-  out += "\n\n" + wrapped(words_of(summary_part(a)), " ", 0, page.width());
+  out += "\n\n" + wrapped(words_of(summary(a)), " ", 0, page.width());
   out += message_part(a, page);
   out += incident_part(a, page);
   out += samples_part(a, page);

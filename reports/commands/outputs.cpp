@@ -13,6 +13,8 @@
 #include "reports/commands/option_checks.hpp"
 #include "reports/commands/scenario_input.hpp"
 #include "reports/csv.hpp"
+#include "reports/html_page.hpp"
+#include "reports/html_report.hpp"
 #include "reports/incident_report.hpp"
 #include "reports/json.hpp"
 #include "reports/log_file.hpp"
@@ -48,7 +50,7 @@ std::string check_fail_on(std::string const& name) {
 
 std::vector<std::string> paths_of(OutputOptions const& o) {
   std::vector<std::string> out;
-  for (std::string const* path : {&o.json, &o.csv, &o.trace, &o.log, &o.snapshot}) {
+  for (std::string const* path : {&o.json, &o.csv, &o.trace, &o.html, &o.log, &o.snapshot}) {
     if (!path->empty()) out.push_back(*path);
   }
   return out;
@@ -71,6 +73,7 @@ void add_output_options(CLI::App& command, OutputOptions& options) {
   file("--json", options.json, "Write the figures as JSON (- is standard output)");
   file("--csv", options.csv, "Write one row per step and phase");
   file("--trace", options.trace, "Write a trace for ui.perfetto.dev or chrome://tracing");
+  file("--html", options.html, "Write the report as one HTML file with charts, for a browser");
   file("--log", options.log, "Write the event log, which rollcast report reads");
   command.add_option("--fail-on", options.fail_on, "Exit code 3 on these outcomes: oom, stall")
       ->type_name("OUTCOME,...")
@@ -84,6 +87,9 @@ void add_output_options(CLI::App& command, OutputOptions& options) {
 }
 
 std::string output_conflict(OutputOptions const& options, std::vector<std::string> const& inputs) {
+  if (!options.html.empty()) {
+    if (std::string problem = html_problem(); !problem.empty()) return problem;
+  }
   return output_conflict(paths_of(options), inputs);
 }
 
@@ -121,6 +127,7 @@ int write_outputs(EventLog const& log, OutputOptions const& options) {
   write(options.json, [&] { return json_text(analysis); });
   write(options.csv, [&] { return csv_text(log); });
   write(options.trace, [&] { return trace_text(log); });
+  write(options.html, [&] { return run_page(log, analysis); });
   if (!options.quiet && !takes_standard_output(options))
     write("-", [&] {
       return options.incident ? incident_text(analysis, terminal_options())

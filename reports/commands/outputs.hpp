@@ -13,6 +13,7 @@ struct OutputOptions {
   std::string json;  // paths; empty: not wanted, "-": standard output in place of the report
   std::string csv;
   std::string trace;
+  std::string html;
   std::string log;
   std::string snapshot;              // of `run` alone
   std::vector<std::string> fail_on;  // "oom", "stall"
@@ -20,11 +21,11 @@ struct OutputOptions {
   bool incident = false;  // the timeline of an incident in place of the report
 };
 
-// Adds --json, --csv, --trace, --log, --fail-on and --quiet; `options` must outlive the parse.
+// Adds --json, --csv, --trace, --html, --log, --fail-on and --quiet; `options` must outlive the parse.
 void add_output_options(CLI::App& command, OutputOptions& options);
 
-// One sentence when two outputs would go to the same place, or one over a file that is read; empty if all is
-// well. Names are compared as the files they lead to.
+// One sentence when two outputs would go to the same place, one over a file that is read, or an HTML report
+// is asked of a build without; empty if all is well. Names are compared as the files they lead to.
 std::string output_conflict(OutputOptions const& options, std::vector<std::string> const& inputs);
 std::string output_conflict(std::vector<std::string> const& outputs, std::vector<std::string> const& inputs);
 

@@ -1,0 +1,51 @@
+// Numbers with units, as the terminal report writes them.
+
+// Three significant digits.
+export function digits(v) {
+  if (v === 0) return '0';
+  return Math.abs(v) >= 999.5 ? String(Math.round(v)) : v.toPrecision(3);
+}
+
+export function seconds(s) {
+  const a = Math.abs(s);
+  if (a >= 3600) return `${digits(s / 3600)} h`;
+  if (a >= 300) return `${digits(s / 60)} min`;
+  if (a >= 1) return `${digits(s)} s`;
+  if (a >= 1e-3) return `${digits(s * 1e3)} ms`;
+  return a > 0 ? `${digits(s * 1e6)} us` : '0 s';
+}
+
+export const gib = (v) => (Math.abs(v) >= 1024 ? `${digits(v / 1024)} TiB` : Math.abs(v) >= 1 || v === 0 ? `${digits(v)} GiB` : `${digits(v * 1024)} MiB`);
+
+export function percent(fraction) {
+  const p = fraction * 100;
+  if (p <= 0) return '0 %';
+  return p < 9.95 ? `${p.toFixed(1)} %` : `${p.toFixed(0)} %`;
+}
+
+export const signed = (fraction) => `${fraction < 0 ? '-' : '+'}${Math.abs(fraction * 100).toFixed(1)} %`;
+
+// Four significant digits, without an exponent where one can be avoided.
+export function figure(v) {
+  if (v === 0) return '0';
+  const a = Math.abs(v);
+  if (a >= 1e15 || a < 1e-6) return v.toPrecision(4);
+  return a >= 9999.5 ? String(Math.round(v)) : String(Number(v.toPrecision(4)));
+}
+
+// "1:02:03.456" of the run.
+export function clock(s) {
+  const ms = Math.round(s * 1000);
+  const two = (v) => String(Math.floor(v)).padStart(2, '0');
+  return `${Math.floor(ms / 3600000)}:${two((ms / 60000) % 60)}:${two((ms / 1000) % 60)}.${String(ms % 1000).padStart(3, '0')}`;
+}
+
+// The labels of an axis of times in one unit, that of its length.
+export function timeAxis(length) {
+  const [unit, name] = length >= 5 * 3600 ? [3600, 'h'] : length >= 600 ? [60, 'min'] : length >= 1 ? [1, 's'] : [1e-3, 'ms'];
+  return (s) => `${Number((s / unit).toPrecision(6))} ${name}`;
+}
+
+export function escape(text) {
+  return String(text).replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
+}
