@@ -33,7 +33,9 @@ struct Row {
   Cell cell;
 };
 
-std::string money(double dollars) { return fmt::format(dollars < 100 ? "{:.3g} $" : "{:.0f} $", dollars); }
+std::string money(double dollars) {
+  return dollars < 100 ? fmt::format("{:.3g} $", dollars) : fmt::format("{:.0f} $", dollars);
+}
 
 std::string speed_text(std::optional<PairedRatio> const& r) {
   if (!r) return {};
