@@ -83,7 +83,7 @@ TEST_F(CompareCommand, NamesTheFasterOneAndWhy) {
   ASSERT_TRUE(winner["decided"].get<bool>()) << j["verdict"];
   EXPECT_GT(winner["low"].get<double>(), 1);
   EXPECT_LT(winner["low"].get<double>(), winner["ratio"].get<double>());
-  EXPECT_THAT(j["verdict"].get<std::string>(), HasSubstr("): it "));
+  EXPECT_THAT(j["verdict"].get<std::string>(), HasSubstr("): per step, it "));
   // The differences of the paths are at most the difference of the steps, but for those too small to tell.
   Json const& a = j["contenders"][0];
   Json const& b = j["contenders"][1];
