@@ -159,7 +159,7 @@ std::string verdict(Contest const& c) {
   std::string out = fmt::format("{} is {:.3g} times as fast per {} as {} ({})", best, c.speed.against->ratio,
                                 name_of(c.unit), next, interval);
   std::string const why = because(c.why, hidden_behind(c.figures[*c.speed.best]));
-  return out + (why.empty() ? "" : ": " + why) + ".";
+  return out + (why.empty() ? "" : ": per step, " + why) + ".";
 }
 
 std::string cost_verdict(Contest const& c) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/paired_ratio.hpp"
@@ -50,8 +51,8 @@ struct Contest {
 Contest contest(std::vector<Contender> contenders, std::vector<std::uint64_t> seeds, int steps,
                 std::optional<std::int64_t> run_steps);
 
-// One sentence: who is how many times as fast as the next, with the interval, and why; or that no difference
-// can be told; or that none or only one can run.
+// One sentence: who is how many times as fast as the next, with the interval, and why (per step of the next
+// one's work); or that no difference can be told; or that none or only one can run.
 std::string verdict(Contest const& c);
 // Who wins by the GPU-hour and by the dollar; empty where the contenders have as many GPUs and equal rents.
 std::string cost_verdict(Contest const& c);

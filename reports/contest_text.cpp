@@ -220,9 +220,9 @@ std::string contest_text(Contest const& c) {
   for (std::size_t i = 0; i < c.warnings.size(); ++i) out += (i == 0 ? "\n" : "") + paragraph(c.warnings[i]);
   out += "\n";
   for (std::size_t i = 0; i < c.contenders.size(); ++i) {
-    std::string line = fmt::format("{}  {}", letter(i), printable(c.contenders[i].name));
+    std::string line = fmt::format("{}: {}", letter(i), printable(c.contenders[i].name));
     if (!c.figures[i].reason.empty())
-      line += fmt::format(": {}: {}", name_of(c.figures[i].outcome), c.figures[i].reason);
+      line += fmt::format(" ({}: {})", name_of(c.figures[i].outcome), c.figures[i].reason);
     out += paragraph(line);
   }
   return out + table(c) +

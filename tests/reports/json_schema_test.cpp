@@ -7,6 +7,7 @@
 
 #include "reports/analysis.hpp"
 #include "reports/blame_report.hpp"
+#include "reports/contest_report.hpp"
 #include "reports/json.hpp"
 #include "reports/memory_report.hpp"
 #include "reports/resume_report.hpp"
@@ -90,6 +91,16 @@ TEST(JsonSchema, ListsExactlyTheKeysOfAResumedCheckpoint) {
   ASSERT_TRUE(read.scenario) << format(read.problems);
   ResumeForecast const f = forecast_resume(*read.scenario, *read.scenario);
   EXPECT_EQ(listed(resume_json_markdown()), written(resume_json(f)));
+}
+
+TEST(JsonSchema, ListsExactlyTheKeysOfAComparison) {
+  ContenderRun const run = contender_run(small_log(), Job(), {});
+  Contender const a{"a", "a.yaml", {"train.parallel.tp=2"}, "work", {run}};
+  Contender b = a;
+  b.name = "b";
+  b.work = "other work";
+  for (PathShare& p : b.runs[0].critical_path) p.seconds *= 2;
+  EXPECT_EQ(listed(compare_json_markdown()), written(contest_json(contest({a, b}, {1}, 2, 1000))));
 }
 
 TEST(JsonSchema, ListsExactlyTheKeysOfABlame) {
