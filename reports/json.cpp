@@ -256,6 +256,7 @@ std::string json_text(Analysis const& a) {
               {"staleness", {{"mean", or_null(a.samples.mean_staleness)}, {"samples", a.samples.staleness}}},
               {"samples", samples_json(a.samples)},
               {"padding_waste", or_null(a.samples.padding_waste)},
+              {"preemptions", a.preemptions},
               {"utilization", utilization},
               {"memory", memory},
               {"prices", prices},

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "reports/json.hpp"
 #include "reports/memory_report.hpp"
 
 namespace rollcast {
@@ -59,10 +60,15 @@ Json class_json(PoolMemory const& pool, RankLedger const& l) {
 
 Json kv_json(std::optional<KvForecast> const& kv) {
   if (!kv) return nullptr;
-  return {{"blocks", std::max<std::int64_t>(0, kv->blocks)},
+  return {{"engines", kv->engines},
+          {"blocks", std::max<std::int64_t>(0, kv->blocks)},
           {"block_tokens", kv->block_tokens},
-          {"tokens", std::max<std::int64_t>(0, kv->blocks) * kv->block_tokens},
-          {"bytes_per_token", whole(kv->bytes_per_token)}};
+          {"tokens", kv->tokens()},
+          {"bytes_per_token", whole(kv->bytes_per_token)},
+          {"mean_sequence", nine_digits(kv->mean_sequence)},
+          {"longest_sequence", kv->longest_sequence},
+          {"mean_sequences", kv->holds(kv->mean_sequence)},
+          {"longest_sequences", kv->holds(static_cast<double>(kv->longest_sequence))}};
 }
 
 Json host_json(PoolMemory const& pool) {

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "models/activations.hpp"
 #include "models/engine_start.hpp"
+#include "models/lengths.hpp"
 #include "models/peak_table.hpp"
 #include "models/pools.hpp"
 #include "models/roles.hpp"
@@ -130,11 +132,16 @@ std::string class_text(PoolMemory const& pool, RankLedger const& l) {
                      format(over ? top.bytes - l.capacity : l.capacity - top.bytes));
 }
 
+std::string sequences(std::int64_t n) { return fmt::format("{} sequence{}", n, n == 1 ? "" : "s"); }
+
 std::string kv_text(KvForecast const& kv) {
   if (kv.blocks <= 0) return {};
   return fmt::format(
-      "KV cache of one engine: {} pages of {} tokens = {} tokens, {:.0f} B per token and rank.\n", kv.blocks,
-      kv.block_tokens, kv.blocks * kv.block_tokens, kv.bytes_per_token.value);
+      "KV cache of {}: {} pages of {} tokens = {} tokens, {:.0f} B per token and rank.\n"
+      "It holds {} of {:.0f} tokens, the mean, or {} of the longest, {} tokens.\n",
+      kv.engines == 1 ? "the engine" : fmt::format("each of {} engines", kv.engines), kv.blocks,
+      kv.block_tokens, kv.tokens(), kv.bytes_per_token.value, sequences(kv.holds(kv.mean_sequence)),
+      kv.mean_sequence, kv.holds(static_cast<double>(kv.longest_sequence)), kv.longest_sequence);
 }
 
 // The weights reach the engines' pool too.
@@ -146,8 +153,14 @@ bool takes_part(Job const& job, int pool, Phase phase) {
 KvForecast kv_of(Job const& job) {
   KvForecast kv;
   EngineStart const start = engine_start(job);
+  Parallel const& p = job.rollout.parallel;
   kv.blocks = start.blocks;
+  kv.engines = std::int64_t{job.cluster.nodes} * job.cluster.node.gpus / (std::int64_t{p.tp} * p.pp);
   kv.block_tokens = job.rollout.block_size;
+  kv.mean_sequence = mean(job.workload.prompt_tokens, 0) + mean(job.workload.response_tokens, 0);
+  if (auto const& tool = job.score.environment)
+    kv.mean_sequence += (tool->turns - 1.0) * tool->observation_tokens;
+  kv.longest_sequence = start.longest;
   kv.bytes_per_token = kv_bytes_per_token(job.model, job.rollout);
   kv.refusal = start.refusal;
   return kv;
@@ -177,6 +190,13 @@ std::string changes_text(std::vector<MemoryChange> const& changes) {
 }
 
 }  // namespace
+
+std::int64_t KvForecast::holds(double sequence) const {
+  if (!(sequence > 0)) return 0;
+  double const pages = std::ceil(sequence / std::max(1, block_tokens));
+  return static_cast<std::int64_t>(
+      std::floor(static_cast<double>(std::max<std::int64_t>(0, blocks)) / pages));
+}
 
 MemoryForecast forecast_memory(Scenario const& s) {
   MemoryForecast f;

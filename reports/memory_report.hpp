@@ -14,9 +14,16 @@ namespace rollcast {
 // What the rollout engine's KV comes to; absent from sft and dpo.
 struct KvForecast {
   std::int64_t blocks = 0;  // pages of one engine; 0 or less: it refuses to start
+  std::int64_t engines = 0;
   int block_tokens = 0;
-  Bytes bytes_per_token;  // on one rank
-  std::string refusal;    // why the engine refuses to start; empty: it starts
+  double mean_sequence = 0;           // tokens, prompt and response, of the first step
+  std::int64_t longest_sequence = 0;  // tokens that one sequence may have
+  Bytes bytes_per_token;              // on one rank
+  std::string refusal;                // why the engine refuses to start; empty: it starts
+
+  std::int64_t tokens() const { return blocks > 0 ? blocks * block_tokens : 0; }
+  // Sequences of so many tokens whose KV one engine holds, were nothing shared between them.
+  std::int64_t holds(double sequence) const;
 };
 
 // The GPUs of one pool.
@@ -66,8 +73,9 @@ std::string memory_text(MemoryForecast const& f);
 
 // Keys: schema, scenario, fits, verdict, classes [{name, pool, pipeline_stage, ranks, capacity_bytes,
 // peak_bytes, peak_phase, headroom_bytes, host_peak_bytes, phases [{name, bytes, host_bytes, categories
-// {...}}], lines [{name, role, category, bytes, host, phases, formula}]}], kv {blocks, block_tokens, tokens,
-// bytes_per_token} or null, longest_fitting_sequence, hosts [{pool, capacity_bytes, peak_bytes, peak_phase}]
+// {...}}], lines [{name, role, category, bytes, host, phases, formula}]}], kv {engines, blocks, block_tokens,
+// tokens, bytes_per_token, mean_sequence, longest_sequence, mean_sequences, longest_sequences} or null,
+// longest_fitting_sequence, hosts [{pool, capacity_bytes, peak_bytes, peak_phase}]
 // of each pool's fullest node, changes [{sets, headroom_bytes, gpu_hours_per_step}] (cheapest first) or null.
 // Bytes are whole numbers; a line's phases are empty when it is always there.
 std::string memory_json(MemoryForecast const& f);

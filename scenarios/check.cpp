@@ -162,6 +162,12 @@ class Checker {
     return false;
   }
 
+  // Ulysses exchanges tokens for heads, so that each of its ranks gets whole query heads.
+  bool shares_heads(std::int64_t tp, std::int64_t cp) const {
+    int const heads = job_.model.heads;
+    return job_.train.context_parallel != ContextParallel::ulysses || heads < 1 || heads % (tp * cp) == 0;
+  }
+
   // "tp: 2 or 4": the first of tp, pp, cp whose change alone makes a replica's ranks divide the GPUs.
   std::string layout_that_divides(Parallel const& p) const {
     auto const divides = [&](std::int64_t v, std::int64_t others) { return gpus_ % (v * others) == 0; };
@@ -172,7 +178,8 @@ class Checker {
     values = nearest_valid(pp, std::min<std::int64_t>(gpus_, job_.model.layers),
                            [&](std::int64_t v) { return divides(v, tp * cp); });
     if (!values.empty()) return "write pp: " + values;
-    values = nearest_valid(cp, gpus_, [&](std::int64_t v) { return divides(v, tp * pp); });
+    values =
+        nearest_valid(cp, gpus_, [&](std::int64_t v) { return divides(v, tp * pp) && shares_heads(tp, v); });
     return values.empty() ? "write a smaller layout" : "write cp: " + values;
   }
 
@@ -194,6 +201,16 @@ class Checker {
           fmt::format("{} GPUs are not a multiple of tp {} x pp {} x cp {} = {}", gpus_, p.tp, p.pp, p.cp,
                       replica * p.cp),
           layout_that_divides(p));
+      return;
+    }
+    if (!shares_heads(p.tp, p.cp)) {
+      add_with_nearest(
+          "train.parallel.cp",
+          fmt::format("{} ranks of Ulysses do not divide the {} heads of {}{}", p.cp, job_.model.heads,
+                      job_.model.name, p.tp > 1 ? fmt::format(" beside tp {}", p.tp) : ""),
+          "cp", nearest_valid(p.cp, gpus_, [&](std::int64_t v) {
+            return gpus_ % (replica * v) == 0 && shares_heads(p.tp, v);
+          }));
       return;
     }
     check_batches(gpus_ / (replica * p.cp));

@@ -31,6 +31,7 @@ TEST(Json, HasTheStableKeysInOrder) {
                                             "staleness",
                                             "samples",
                                             "padding_waste",
+                                            "preemptions",
                                             "utilization",
                                             "memory",
                                             "prices",

@@ -92,6 +92,28 @@ TEST(MemoryReport, JsonAgreesWithTheLedger) {
   }
 }
 
+// 16 engines of one GPU. Every sequence has 127 + 3,969 = 4,096 tokens = 256 pages of 16.
+TEST(MemoryReport, SequencesThatTheKvHolds) {
+  MemoryForecast const f = forecast(test::colocated_grpo());
+  ASSERT_TRUE(f.kv);
+  EXPECT_EQ(f.kv->engines, 16);
+  EXPECT_DOUBLE_EQ(f.kv->mean_sequence, 4096);
+  EXPECT_EQ(f.kv->longest_sequence, 4096);
+  EXPECT_EQ(f.kv->holds(4096), f.kv->blocks / 256);
+  EXPECT_EQ(f.kv->holds(4097), f.kv->blocks / 257);
+  EXPECT_EQ(f.kv->holds(0), 0);
+  EXPECT_NE(memory_text(f).find("KV cache of each of 16 engines: "), std::string::npos);
+  auto const json = nlohmann::json::parse(memory_json(f));
+  EXPECT_EQ(json["kv"]["longest_sequences"], f.kv->blocks / 256);
+}
+
+// Three turns have two observations between them.
+TEST(MemoryReport, ObservationsCountInTheMeanSequence) {
+  Job job = test::colocated_grpo();
+  job.score.environment = Environment{.turns = 3, .observation_tokens = 50, .tool = {}};
+  EXPECT_DOUBLE_EQ(forecast(job).kv->mean_sequence, 4096 + 2 * 50);
+}
+
 TEST(MemoryReport, NoRolloutNoKv) {
   MemoryForecast const f = forecast(test::plain_job(test::model("llama-3.2-1b"), AlgorithmKind::sft, 8));
   EXPECT_FALSE(f.kv);

@@ -152,6 +152,27 @@ TEST(Check, KvHeadsAreCutOrCopied) {
       << format(r.problems);
 }
 
+// The example's 32 heads on 14 GPUs, seven of each node; Qwen2.5-7B has 28.
+TEST(Check, UlyssesSharesQueryHeads) {
+  std::vector<std::string> const sets = {"train.context_parallel=ulysses", "train.parallel.pp=1"};
+  auto const with = [&](std::vector<std::string> const& more) {
+    std::vector<std::string> all = sets;
+    all.insert(all.end(), more.begin(), more.end());
+    return read_example(all);
+  };
+  EXPECT_TRUE(with({"train.parallel.cp=8"}).scenario);
+  EXPECT_TRUE(with({"model=qwen2.5-7b", "train.parallel.cp=4"}).scenario);
+  Problem const p = problem_of(with({"model=qwen2.5-7b", "train.parallel.cp=8"}), "train.parallel.cp");
+  EXPECT_NE(p.what.find("8 ranks of Ulysses do not divide the 28 heads"), std::string::npos) << p.what;
+  EXPECT_NE(p.remedy.find("cp: 4"), std::string::npos) << p.remedy;
+  // Beside tp 4 a rank has seven heads.
+  Problem const beside = problem_of(with({"model=qwen2.5-7b", "train.parallel.tp=4", "train.parallel.cp=2"}),
+                                    "train.parallel.cp");
+  EXPECT_NE(beside.what.find("beside tp 4"), std::string::npos) << beside.what;
+  // A ring cuts tokens alone.
+  EXPECT_TRUE(read_example({"model=qwen2.5-7b", "train.parallel.pp=1", "train.parallel.cp=8"}).scenario);
+}
+
 TEST(Check, ExpertParallelDividesExpertsAndReplicas) {
   // Qwen3-30B-A3B: 128 experts. 16 GPUs, pp 1: 16 data-parallel ranks.
   std::vector<std::string> const sets = {"model=qwen3-30b-a3b", "train.parallel.pp=1"};
