@@ -273,8 +273,11 @@ GemmPrices::GemmPrices(GemmTable const& table, Gpu const& measured_on, Gpu const
 }
 
 GemmPrices::Place GemmPrices::place(Axis const& axis, double value, double& log_factor) {
-  double log = portable_log(value);
   std::size_t const last = axis.log.size() - 1;
+  auto const knot = std::lower_bound(axis.knots.begin(), axis.knots.end(), value);
+  bool const on_knot = knot != axis.knots.end() && *knot <= value;
+  double const log =
+      on_knot ? axis.log[static_cast<std::size_t>(knot - axis.knots.begin())] : portable_log(value);
   if (log <= axis.log.front()) {
     log_factor += axis.below * (log - axis.log.front());
     return {0, 0, 0};

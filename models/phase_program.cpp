@@ -56,16 +56,19 @@ class Writer {
 
  private:
   void add(ProgramEvent const& e) { program_.events.push_back(e); }
+  // There are few, and hundreds of thousands of blocks.
   int name_index(MemoryCategory category, std::string_view name) {
-    std::string const full = fmt::format("{} {}: {}", name_of(role_), name_of(category), name);
-    auto const found = std::find(program_.names.begin(), program_.names.end(), full);
-    if (found == program_.names.end()) program_.names.push_back(full);
-    return static_cast<int>(std::find(program_.names.begin(), program_.names.end(), full) -
-                            program_.names.begin());
+    auto const found = std::find_if(named_.begin(), named_.end(),
+                                    [&](auto const& n) { return n.first == category && n.second == name; });
+    if (found != named_.end()) return static_cast<int>(found - named_.begin());
+    named_.emplace_back(category, name);
+    program_.names.push_back(fmt::format("{} {}: {}", name_of(role_), name_of(category), name));
+    return static_cast<int>(program_.names.size()) - 1;
   }
 
   Role role_;
   PhaseProgram program_;
+  std::vector<std::pair<MemoryCategory, std::string>> named_;  // program_.names
   int micro_batch_ = 0;
 };
 

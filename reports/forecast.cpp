@@ -2,11 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <map>
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "calibrate/profiles.hpp"
+#include "models/kernels.hpp"
+#include "models/pools.hpp"
 #include "models/rent.hpp"
 #include "reports/analysis.hpp"
 #include "reports/commands/memory_guard.hpp"
@@ -24,6 +31,115 @@ SimulatedTask infeasible(Problem const& p) {
   return infeasible(p.key.empty() ? p.what : fmt::format("{}: {}", p.key, p.what));
 }
 
+ScenarioResult read(ScenarioSource const& source, ForecastTask const& task) {
+  ScenarioOptions options = source.options;
+  options.sets.insert(options.sets.end(), task.sets.begin(), task.sets.end());
+  return read_scenario_text(source.text, source.file, options);
+}
+
+using ProfilesOf = std::function<std::vector<Profile>(Job const&)>;
+
+SimulatedTask simulated(ScenarioResult read, ForecastTask const& task, ProfilesOf const& profiles) {
+  if (!read.scenario) return infeasible(read.problems.front());
+  Scenario& s = *read.scenario;
+  if (auto const problems = check_simulated(s); !problems.empty()) return infeasible(problems.front());
+  Bytes const need = estimate_memory(s.job, task.steps);
+  auto const free = free_memory();
+  if (free && need > *free * kShareOfFreeMemory)
+    return infeasible(
+        fmt::format("the forecast needs about {} of memory, {} are free", format(need), format(*free)));
+  RunOptions const run{.steps = task.steps, .seed = task.seed, .memory_as_dealt = measures_step_peak(s)};
+  EventLog log = simulate(s, profiles(s.job), run);
+  return {std::move(s), std::move(log), ""};
+}
+
+Headline headline(SimulatedTask const& t) {
+  Headline h;
+  if (!t.scenario) {
+    h.outcome = Outcome::infeasible;
+    h.reason = t.infeasible;
+    return h;
+  }
+  h = headline_of(analyse(t.log));
+  if (auto const rent = dollars_per_hour(t.scenario->job); rent && h.steps > 0)
+    h.dollars_per_step = *rent * h.step.value / 3600;
+  return h;
+}
+
+bool same(Gpu const& a, Gpu const& b) {
+  // Every member is bound, so that a new one is not forgotten. Sources do not change a price.
+  auto const values = [](Gpu const& gpu) {
+    auto const& [name, bf16, fp8, box, visible, bandwidth, l2, sms, nvlink, pcie, dollars, sources] = gpu;
+    return std::tuple(name,
+                      std::array{bf16.value, fp8.value, box.value, visible.value, bandwidth.value, l2.value,
+                                 static_cast<double>(sms), nvlink.value, pcie.value, dollars});
+  };
+  return values(a) == values(b);
+}
+
+// In a helper of the pool: reads the scenario and makes what the profiles of its cards need, so that the
+// children find it.
+class Forecaster {
+ public:
+  explicit Forecaster(std::vector<ScenarioSource> sources) : sources_(std::move(sources)) {}
+
+  void prepare(std::string const& text) {
+    ForecastTask const task = forecast_task_from_text(text);
+    prepared_ = text;
+    read_ = read(sources_.at(static_cast<std::size_t>(task.source)), task);
+    if (!read_.scenario) return;
+    Job const& job = read_.scenario->job;
+    for (Pool const& pool : pools_of(job)) keep_profile(pool.cluster.node.gpu, name_of(job.rollout.kind));
+  }
+
+  Headline forecast_of(std::string const& text) const {
+    ForecastTask const task = forecast_task_from_text(text);
+    auto const profiles = [this](Job const& job) { return profiles_of(job); };
+    bool const prepared = text == prepared_;
+    return headline(simulated(
+        prepared ? read_ : read(sources_.at(static_cast<std::size_t>(task.source)), task), task, profiles));
+  }
+
+ private:
+  struct Known {
+    Gpu gpu;
+    std::string_view engine;
+    Profile profile;
+  };
+  static constexpr std::size_t kMostKnown = 16;
+
+  Known const* find(Gpu const& gpu, std::string_view engine) const {
+    auto const it = std::find_if(known_.begin(), known_.end(),
+                                 [&](Known const& k) { return k.engine == engine && same(k.gpu, gpu); });
+    return it == known_.end() ? nullptr : &*it;
+  }
+
+  void keep_profile(Gpu const& gpu, std::string_view engine) {
+    if (find(gpu, engine) != nullptr || known_.size() == kMostKnown) return;
+    known_.push_back({gpu, engine, profile_for(gpu, engine)});
+    // Grids of products are made when they are first asked for.
+    if (Kernels const* const kernels = known_.back().profile.kernels.get()) {
+      for (GemmTable const& t : kernels->tables().gemm) kernels->gemm(t.kind);
+    }
+  }
+
+  std::vector<Profile> profiles_of(Job const& job) const {
+    std::vector<Profile> profiles;
+    for (Pool const& pool : pools_of(job)) {
+      Gpu const& gpu = pool.cluster.node.gpu;
+      std::string_view const engine = name_of(job.rollout.kind);
+      Known const* const known = find(gpu, engine);
+      profiles.push_back(known != nullptr ? known->profile : profile_for(gpu, engine));
+    }
+    return profiles;
+  }
+
+  std::vector<ScenarioSource> sources_;
+  std::vector<Known> known_;
+  std::string prepared_;  // the task that read_ is of
+  ScenarioResult read_;
+};
+
 }  // namespace
 
 std::string to_text(ForecastTask const& t) {
@@ -37,41 +153,18 @@ ForecastTask forecast_task_from_text(std::string const& text) {
 }
 
 SimulatedTask simulated(ScenarioSource const& source, ForecastTask const& task) {
-  ScenarioOptions options = source.options;
-  options.sets.insert(options.sets.end(), task.sets.begin(), task.sets.end());
-  ScenarioResult read = read_scenario_text(source.text, source.file, options);
-  if (!read.scenario) return infeasible(read.problems.front());
-  Scenario& s = *read.scenario;
-  if (auto const problems = check_simulated(s); !problems.empty()) return infeasible(problems.front());
-  Bytes const need = estimate_memory(s.job, task.steps);
-  auto const free = free_memory();
-  if (free && need > *free * kShareOfFreeMemory)
-    return infeasible(
-        fmt::format("the forecast needs about {} of memory, {} are free", format(need), format(*free)));
-  RunOptions const run{.steps = task.steps, .seed = task.seed, .memory_as_dealt = measures_step_peak(s)};
-  EventLog log = simulate(s, profiles_for(s.job), run);
-  return {std::move(s), std::move(log), ""};
+  return simulated(read(source, task), task, profiles_for);
 }
 
 Headline forecast(ScenarioSource const& source, ForecastTask const& task) {
-  SimulatedTask const t = simulated(source, task);
-  Headline h;
-  if (!t.scenario) {
-    h.outcome = Outcome::infeasible;
-    h.reason = t.infeasible;
-    return h;
-  }
-  h = headline_of(analyse(t.log));
-  if (auto const rent = dollars_per_hour(t.scenario->job); rent && h.steps > 0)
-    h.dollars_per_step = *rent * h.step.value / 3600;
-  return h;
+  return headline(simulated(source, task));
 }
 
 ForkPool forecast_pool(int workers, std::vector<ScenarioSource> sources) {
-  return ForkPool(workers, [sources = std::move(sources)](std::string const& text) {
-    ForecastTask const task = forecast_task_from_text(text);
-    return to_text(forecast(sources.at(static_cast<std::size_t>(task.source)), task));
-  });
+  auto const forecaster = std::make_shared<Forecaster>(std::move(sources));
+  return ForkPool(
+      workers, [forecaster](std::string const& task) { return to_text(forecaster->forecast_of(task)); },
+      [forecaster](std::string const& task) { forecaster->prepare(task); });
 }
 
 Headline headline_of(ApartResult const& result) {

@@ -13,6 +13,7 @@
 #include <csignal>
 #include <cstdint>
 #include <cstring>
+#include <exception>
 #include <stdexcept>
 #include <utility>
 
@@ -65,8 +66,13 @@ void end_with_parent(pid_t parent) {
   if (::getppid() != parent) ::_exit(1);
 }
 
-[[noreturn]] void serve(int socket, std::function<std::string(std::string const&)> const& body) {
+[[noreturn]] void serve(int socket, std::function<std::string(std::string const&)> const& body,
+                        std::function<void(std::string const&)> const& prepare) {
   while (auto const task = receive_message(socket)) {
+    try {
+      if (prepare) prepare(*task);
+    } catch (std::exception const&) {
+    }
     pid_t const self = ::getpid();
     ApartResult const result = run_apart([&] {
       end_with_parent(self);
@@ -79,7 +85,8 @@ void end_with_parent(pid_t parent) {
 
 }  // namespace
 
-ForkPool::ForkPool(int workers, std::function<std::string(std::string const& task)> body) {
+ForkPool::ForkPool(int workers, std::function<std::string(std::string const& task)> body,
+                   std::function<void(std::string const& task)> const& prepare) {
   pid_t const self = ::getpid();
   for (int i = 0; i < std::max(1, workers); ++i) {
     std::array<int, 2> ends{};
@@ -89,7 +96,7 @@ ForkPool::ForkPool(int workers, std::function<std::string(std::string const& tas
       end_with_parent(self);
       ::close(ends[0]);
       for (Worker const& other : workers_) ::close(other.socket);
-      serve(ends[1], body);
+      serve(ends[1], body, prepare);
     }
     ::close(ends[1]);
     if (process == -1) {

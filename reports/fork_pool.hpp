@@ -25,7 +25,10 @@ class ForkPool {
  public:
   // body: what a child makes of a task; it has what this process holds now. Make the pool before MPI, SQLite
   // and any thread. workers >= 1. std::runtime_error where no process can be made.
-  ForkPool(int workers, std::function<std::string(std::string const& task)> body);
+  // prepare: what a helper does with a task before it forks the child; what it leaves in memory that child
+  // and all later children have. An exception is passed over: the child will meet it.
+  ForkPool(int workers, std::function<std::string(std::string const& task)> body,
+           std::function<void(std::string const& task)> const& prepare = {});
   // Ends the helpers, and what they still run.
   ~ForkPool();
   ForkPool(ForkPool const&) = delete;

@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kCommitEvery = std::chrono::milliseconds(500);
+constexpr auto kCommitEvery = std::chrono::milliseconds(200);
 constexpr int kLook = 100;  // ms that are waited for a result before the rest is seen to
 
 std::string content_hash(std::string const& path) {

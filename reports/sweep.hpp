@@ -39,7 +39,7 @@ struct SweepResult {
 };
 
 // told: called now and then with the points that are done. The store (nullptr: none) gets results in batches,
-// twice a second. An error where it cannot be written.
+// five times a second. An error where it cannot be written.
 Parsed<SweepResult> run_sweep(Sweep const& sweep, SweepWorkers& workers, SweepStore* store,
                               std::function<void(std::size_t done)> const& told);
 
