@@ -76,6 +76,7 @@ int run_command_line(int argc, char const* const* argv) {
   add_validate_command(app, exit_code);
   add_import_command(app, exit_code);
   add_blame_command(app, exit_code);
+  add_plan_command(app, exit_code);
   add_schema_command(app, exit_code);
   try {
     app.parse(argc, argv);
