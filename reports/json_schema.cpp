@@ -388,6 +388,47 @@ constexpr Key kBlameKeys[] = {
     {"inferred[]", "text", "what is concluded from them"},
     {"missing[]", "text", "what would make the answer surer"}};
 
+constexpr Key kPlanKeys[] = {
+    {"schema", "integer", "1: the version of these shapes"},
+    {"scenario", "text", "name of the scenario"},
+    {"seed", "integer", "of the random lengths and starts"},
+    {"gpus", "integer", "GPUs of the layouts in best"},
+    {"layouts.written", "integer", "that the knobs can write, on these GPUs"},
+    {"layouts.valid", "integer", "of these, that a scenario may have"},
+    {"layouts.fitting", "integer", "of these, that fit by the memory ledger and whose engines start"},
+    {"layouts.simulated", "integer", "of these, that were simulated"},
+    {"layouts.exhaustive", "boolean", "all that fit were; else by a guided search"},
+    {"best[].placement", "text", "GPUs given to roles; the fastest layout first"},
+    {"best[].schedule", "text", "synchronous, one_step_off or async"},
+    {"best[].data_parallel", "integer", "replicas of the trainer"},
+    {"best[].engines", "integer", "rollout engines; 0: nothing is generated"},
+    {"best[].values.<knob>", "text", "value of each knob"},
+    {"best[].sets[]", "text", "what --set makes it of the scenario"},
+    {"best[].step_seconds", "number or null", "mean of three steps, with a queue four; null: not simulated"},
+    {"best[].samples_per_second", "number or null", "likewise"},
+    {"best[].gpu_hours_per_step", "number or null", "likewise"},
+    {"best[].dollars_per_step", "number or null", "null: a GPU without a price, too"},
+    {"best[].peak_bytes", "integer", "by the ledger, of the rank class with least room"},
+    {"best[].peak_phase", "text", "its phase"},
+    {"best[].headroom_bytes", "integer", "room above it"},
+    {"best[].host_headroom_bytes", "integer", "of the node's host memory that has least"},
+    {"as_scheduled", "object or null",
+     "the best with the scenario's schedule, as an item of best; null: the best has it"},
+    {"shortage.what", "text",
+     "what the layout that comes nearest lacks; shortage is null where something runs"},
+    {"shortage.layout", "object", "as an item of best"},
+    {"minimum.gpus", "integer", "the fewest GPUs on which a layout runs; minimum is null: none was found"},
+    {"minimum.layout", "object", "the fastest of those tried there, as an item of best"},
+    {"too_few_gpus[]", "integer", "GPUs on which nothing ran"},
+    {"sensitivity[].knob", "text", "a knob of the best layout; the largest change of the step's time first"},
+    {"sensitivity[].from", "text", "its value"},
+    {"sensitivity[].to", "text", "another one"},
+    {"sensitivity[].step_seconds", "number or null", "what the step takes more; null: it does not run"},
+    {"sensitivity[].stops", "text or null", "why it does not run"},
+    {"sensitivity[].peak_bytes", "integer", "what the fullest rank needs more"},
+    {"sensitivity[].phase_seconds.<phase>", "number", "what a phase takes more, the largest change first"},
+    {"sensitivity[].phase_peak_bytes.<phase>", "integer", "what the fullest rank needs more in it"}};
+
 std::string table(std::span<Key const> keys) {
   std::string out = "| key | type | meaning |\n|---|---|---|\n";
   for (Key const& k : keys) out += fmt::format("| `{}` | {} | {} |\n", k.path, k.type, k.meaning);
@@ -423,9 +464,13 @@ std::string validate_json_markdown() {
 
 std::string blame_json_markdown() { return "\n# JSON of `rollcast blame --json`\n\n" + table(kBlameKeys); }
 
+std::string plan_json_markdown() {
+  return "\n# JSON of `rollcast plan --json`\n\nSizes are whole bytes.\n\n" + table(kPlanKeys);
+}
+
 std::string json_schema_markdown() {
   return run_json_markdown() + memory_json_markdown() + weights_json_markdown() + resume_json_markdown() +
-         validate_json_markdown() + blame_json_markdown();
+         validate_json_markdown() + blame_json_markdown() + plan_json_markdown();
 }
 
 }  // namespace rollcast

@@ -54,7 +54,7 @@ struct PlanSearchOptions {
   bool exhaustive = false;
   std::size_t small = 256;  // layouts that fit, up to which the whole space is simulated
   std::uint64_t seed = 1;   // of the random starts
-  std::optional<PlanLayout> file;
+  std::optional<PlanLayout> file = {};
 };
 
 // Whether every layout that fits was simulated.
