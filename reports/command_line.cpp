@@ -79,6 +79,7 @@ int run_command_line(int argc, char const* const* argv) {
   add_ratio_command(app, exit_code);
   add_import_command(app, exit_code);
   add_blame_command(app, exit_code);
+  add_plan_command(app, exit_code);
   add_schema_command(app, exit_code);
   add_manual_commands(app, exit_code);
   try {

@@ -1,20 +1,11 @@
 #include "reports/json_schema.hpp"
 
-#include <fmt/format.h>
-
-#include <span>
-#include <string_view>
+#include "reports/json_keys.hpp"
 
 namespace rollcast {
 namespace {
 
-struct Key {
-  std::string_view path;  // "[]" for the items of a list, "<pool>" and the like for a key that varies
-  std::string_view type;
-  std::string_view meaning;
-};
-
-constexpr Key kRunKeys[] = {
+constexpr JsonKey kRunKeys[] = {
     {"schema", "integer", "1: the version of these shapes"},
     {"scenario", "text", "name of the scenario: its file name without folder and extension"},
     {"seed", "integer", "seed of the random lengths"},
@@ -172,7 +163,7 @@ constexpr Key kRunKeys[] = {
     {"long_run.best.simulated_every", "integer", "by simulation, the best of thirteen around that"},
     {"long_run.best.goodput", "number", "mean, with best.simulated_every"}};
 
-constexpr Key kMemoryKeys[] = {
+constexpr JsonKey kMemoryKeys[] = {
     {"schema", "integer", "1: the version of these shapes"},
     {"scenario", "text", "name of the scenario"},
     {"fits", "true or false", "whether every GPU, host and engine has room"},
@@ -217,7 +208,7 @@ constexpr Key kMemoryKeys[] = {
     {"changes[].headroom_bytes", "integer", "the least of a GPU with them"},
     {"changes[].gpu_hours_per_step", "number or null", "null: what they ask for is not simulated yet"}};
 
-constexpr Key kWeightsKeys[] = {
+constexpr JsonKey kWeightsKeys[] = {
     {"schema", "integer", "1: the version of these shapes"},
     {"scenario", "text", "name of the scenario"},
     {"payload", "text", "weights, or adapter: its factors alone"},
@@ -280,7 +271,7 @@ constexpr Key kWeightsKeys[] = {
     {"wire[].busiest", "text", "that end"},
     {"wire[].bytes", "integer", "its bytes"}};
 
-constexpr Key kResumeKeys[] = {
+constexpr JsonKey kResumeKeys[] = {
     {"schema", "integer", "1: the version of these shapes"},
     {"writer", "text", "name of the scenario whose trainer wrote the checkpoint"},
     {"reader", "text", "name of the scenario whose trainer goes on from it"},
@@ -303,7 +294,7 @@ constexpr Key kResumeKeys[] = {
     {"readers[].shards", "integer", "saved ranks that each reads of"},
     {"seconds", "number", "from storage and to the GPUs"}};
 
-constexpr Key kValidateKeys[] = {
+constexpr JsonKey kValidateKeys[] = {
     {"schema", "integer", "1: the version of these shapes"},
     {"expected[].case", "text", "name of a scenario with an `expected` block"},
     {"expected[].source", "text", "who reported it; may be empty"},
@@ -346,7 +337,7 @@ constexpr Key kValidateKeys[] = {
     {"summaries[].worst_case", "text or null", "the case that has it"},
     {"not_measured[]", "text", "scenarios without measured values"}};
 
-constexpr Key kBlameKeys[] = {
+constexpr JsonKey kBlameKeys[] = {
     {"schema", "integer", "1: the version of these shapes"},
     {"kind", "text",
      "first_failure, missing_rank, no_dump, mismatch, not_started, order_cycle, all_waiting, nothing_stuck "
@@ -394,105 +385,6 @@ constexpr Key kBlameKeys[] = {
     {"inferred[]", "text", "what is concluded from them"},
     {"missing[]", "text", "what would make the answer surer"}};
 
-constexpr Key kCompareKeys[] = {
-    {"schema", "integer", "1: the version of these shapes"},
-    {"verdict", "text", "who is fastest, by how much and why, in one sentence"},
-    {"cost_verdict", "text or null", "who does most for a GPU-hour and for a dollar; null: alike in both"},
-    {"warnings[]", "text", "what makes the contenders hard to compare"},
-    {"unit", "text",
-     "what speed counts: sample; token (of prompts and responses) where the contenders' work differs"},
-    {"seeds[]", "list of integers", "every contender ran each of them: pairs of the same work"},
-    {"steps", "integer", "of each seed"},
-    {"run_steps", "integer or null", "of the whole run, as given"},
-    {"winners[].by", "text", "speed, gpu_hours or dollars"},
-    {"winners[].contender", "text or null",
-     "who does most per second, GPU-hour or dollar; null: none completed, or a rent is not known"},
-    {"winners[].next", "text or null", "the second; null: there is none"},
-    {"winners[].decided", "true or false", "whether the seeds tell the two apart: low is above 1"},
-    {"winners[].ratio", "number or null", "the first over the second, geometric mean over the seeds"},
-    {"winners[].low", "number or null", "of the 95 % interval of ratio; null: one seed"},
-    {"winners[].high", "number or null", "likewise"},
-    {"why[].phase", "text",
-     "critical path of the fastest against that of the next, the largest difference first"},
-    {"why[].cause", "text", "work, or what is waited for"},
-    {"why[].change", "text",
-     "absent (no such phase), hidden (behind other phases), less, nothing (hardly a wait) or more"},
-    {"why[].winner_seconds", "number", "per step of the next one's work"},
-    {"why[].next_seconds", "number", "per step"},
-    {"why[].saved_seconds", "number", "next_seconds - winner_seconds"},
-    {"contenders[].name", "text", "the file's, or the variant's values; no two alike"},
-    {"contenders[].file", "text", "as it was given"},
-    {"contenders[].sets[]", "text", "overrides"},
-    {"contenders[].work", "text or null", "what it does; contenders with the same text do the same"},
-    {"contenders[].outcome", "text", "as of a run; of the first seed that did not complete"},
-    {"contenders[].reason", "text or null", "why it did not"},
-    {"contenders[].completed_seeds", "integer", "all of them must, to win"},
-    {"contenders[].gpus", "integer or null", "of all pools"},
-    {"contenders[].speed_of_best", "number or null",
-     "its speed over that of the fastest, paired by seed; null: it cannot win"},
-    {"contenders[].speed_of_best_low", "number or null", "of the 95 % interval"},
-    {"contenders[].speed_of_best_high", "number or null", "of the 95 % interval"},
-    {"contenders[].step_seconds_mean", "number or null", "over the steps of all completed seeds"},
-    {"contenders[].step_seconds_p10", "number or null", "likewise"},
-    {"contenders[].step_seconds_p50", "number or null", "likewise"},
-    {"contenders[].step_seconds_p90", "number or null", "likewise"},
-    {"contenders[].samples_per_step", "number or null", "trained on"},
-    {"contenders[].tokens_per_step", "number or null", "of their prompts and responses"},
-    {"contenders[].samples_per_second", "number or null", "samples / time"},
-    {"contenders[].tokens_per_second", "number or null", "tokens / time"},
-    {"contenders[].tokens_per_second_per_gpu", "number or null", "tokens / (time x all GPUs)"},
-    {"contenders[].gpu_hours_per_step", "number or null", "all GPUs x mean step time"},
-    {"contenders[].gpu_hours_per_million_tokens", "number or null", "trained on"},
-    {"contenders[].gpu_hours_per_run", "number or null", "of run_steps"},
-    {"contenders[].dollars_per_step", "number or null", "null: a GPU has no rent"},
-    {"contenders[].dollars_per_million_tokens", "number or null", "trained on"},
-    {"contenders[].dollars_per_run", "number or null", "of run_steps"},
-    {"contenders[].hours_per_run", "number or null", "of run_steps, without failures and restarts"},
-    {"contenders[].mean_response_tokens", "number or null", "of the samples trained on"},
-    {"contenders[].mean_staleness", "number or null", "weight updates"},
-    {"contenders[].preemptions_per_step", "number or null", "of sequences in the engines"},
-    {"contenders[].sync_seconds", "number or null", "the weight sync, per step"},
-    {"contenders[].sync_exposed_seconds", "number or null", "the part on the critical path"},
-    {"contenders[].longest_wait.wait_seconds", "number or null",
-     "the longest that a rank with a watchdog's timer waits in one piece for others, in all seeds; null: "
-     "none has "
-     "one"},
-    {"contenders[].longest_wait.timeout_seconds", "number or null", "when that timer would run out"},
-    {"contenders[].longest_wait.phase", "text or null", "where"},
-    {"contenders[].longest_wait.what", "text or null", "for what"},
-    {"contenders[].pools[].name", "text", "pools; an empty list: nothing ran"},
-    {"contenders[].pools[].gpu", "text", "its card"},
-    {"contenders[].pools[].gpus", "integer", "how many"},
-    {"contenders[].pools[].busy_fraction", "number", "as utilization of a run, mean over the seeds"},
-    {"contenders[].pools[].idle[].cause", "text", "as idle_by_cause of a run"},
-    {"contenders[].pools[].idle[].fraction", "number", "of GPU time"},
-    {"contenders[].pools[].mfu", "number", "as of a run"},
-    {"contenders[].pools[].mbu", "number", "as of a run"},
-    {"contenders[].pools[].peak_bytes", "integer or null", "of the fullest rank class, in the fullest seed"},
-    {"contenders[].pools[].peak_phase", "text or null", "the phase of that peak"},
-    {"contenders[].pools[].capacity_bytes", "integer", "memory of one GPU as a process sees it"},
-    {"contenders[].pools[].headroom_bytes", "integer or null", "capacity - peak; below 0: it does not fit"},
-    {"contenders[].pools[].headroom_fraction", "number or null", "of the capacity"},
-    {"contenders[].pools[].host_peak_bytes", "integer or null", "host memory of one rank"},
-    {"contenders[].phases[].name", "text", "phase"},
-    {"contenders[].phases[].pool", "text", "the pool that it runs on"},
-    {"contenders[].phases[].mean_seconds", "number", "in its windows, per step"},
-    {"contenders[].phases[].exposed_seconds", "number", "the part that no phase of another pool overlaps"},
-    {"contenders[].critical_path[].phase", "text", "as critical_path of a run, mean over the seeds"},
-    {"contenders[].critical_path[].cause", "text", "activity, or unaccounted"},
-    {"contenders[].critical_path[].seconds", "number", "per step"},
-    {"contenders[].runs[].seed", "integer", "one item per seed"},
-    {"contenders[].runs[].outcome", "text", "of this seed"},
-    {"contenders[].runs[].step_seconds[]", "number", "each completed step"},
-    {"contenders[].runs[].samples_per_second", "number or null", "of this seed"},
-    {"contenders[].runs[].tokens_per_second", "number or null", "of this seed"}};
-
-std::string table(std::span<Key const> keys) {
-  std::string out = "| key | type | meaning |\n|---|---|---|\n";
-  for (Key const& k : keys) out += fmt::format("| `{}` | {} | {} |\n", k.path, k.type, k.meaning);
-  return out;
-}
-
 }  // namespace
 
 std::string run_json_markdown() {
@@ -500,35 +392,35 @@ std::string run_json_markdown() {
          "Keys come in this order. Numbers carry 9 significant digits; times are seconds, sizes bytes. Equal "
          "input gives\n"
          "equal bytes. New keys may be added; a change of meaning raises `schema`.\n\n" +
-         table(kRunKeys);
+         key_table(kRunKeys);
 }
 
 std::string memory_json_markdown() {
-  return "\n# JSON of `rollcast memory --json`\n\nSizes are whole bytes.\n\n" + table(kMemoryKeys);
+  return "\n# JSON of `rollcast memory --json`\n\nSizes are whole bytes.\n\n" + key_table(kMemoryKeys);
 }
 
 std::string weights_json_markdown() {
   return "\n# JSON of `rollcast weights --json`\n\nSizes are whole bytes, offsets elements.\n\n" +
-         table(kWeightsKeys);
+         key_table(kWeightsKeys);
 }
 
 std::string resume_json_markdown() {
-  return "\n# JSON of `rollcast weights --resume --json`\n\nSizes are whole bytes.\n\n" + table(kResumeKeys);
+  return "\n# JSON of `rollcast weights --resume --json`\n\nSizes are whole bytes.\n\n" +
+         key_table(kResumeKeys);
 }
 
 std::string validate_json_markdown() {
-  return "\n# JSON of `rollcast validate --json`\n\n" + table(kValidateKeys);
+  return "\n# JSON of `rollcast validate --json`\n\n" + key_table(kValidateKeys);
 }
 
-std::string blame_json_markdown() { return "\n# JSON of `rollcast blame --json`\n\n" + table(kBlameKeys); }
-
-std::string compare_json_markdown() {
-  return "\n# JSON of `rollcast compare --json`\n\n" + table(kCompareKeys);
+std::string blame_json_markdown() {
+  return "\n# JSON of `rollcast blame --json`\n\n" + key_table(kBlameKeys);
 }
 
 std::string json_schema_markdown() {
   return run_json_markdown() + memory_json_markdown() + weights_json_markdown() + resume_json_markdown() +
-         validate_json_markdown() + blame_json_markdown() + compare_json_markdown();
+         validate_json_markdown() + blame_json_markdown() + compare_json_markdown() + ratio_json_markdown() +
+         plan_json_markdown();
 }
 
 }  // namespace rollcast

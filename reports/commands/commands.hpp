@@ -18,6 +18,7 @@ void add_validate_command(CLI::App& app, int& exit_code);
 void add_ratio_command(CLI::App& app, int& exit_code);
 void add_import_command(CLI::App& app, int& exit_code);
 void add_blame_command(CLI::App& app, int& exit_code);
+void add_plan_command(CLI::App& app, int& exit_code);
 void add_schema_command(CLI::App& app, int& exit_code);
 // `manual` and `completion`, of what app holds when they run.
 void add_manual_commands(CLI::App& app, int& exit_code);
