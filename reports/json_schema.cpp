@@ -388,6 +388,100 @@ constexpr Key kBlameKeys[] = {
     {"inferred[]", "text", "what is concluded from them"},
     {"missing[]", "text", "what would make the answer surer"}};
 
+constexpr Key kRatioKeys[] = {
+    {"schema", "integer", "1: the version of this shape"},
+    {"scenario", "text", "name of the scenario"},
+    {"steps", "integer", "simulated for each seed of each point"},
+    {"seeds[]", "integer", "the same for every point"},
+    {"schedule", "text", "of the splits: synchronous, one_step_off or async"},
+    {"pools.<side>.name", "text", "side: train, rollout"},
+    {"pools.<side>.node", "text", "its nodes"},
+    {"pools.<side>.gpu", "text", "their cards"},
+    {"base.rollout_gpus", "integer", "base: what is varied around it; null where no split can be simulated"},
+    {"base.train_gpus", "integer", ""},
+    {"base.from", "text", "file: its split; fastest: of the splits, where the file has none of that total"},
+    {"verdict[]", "text", "sentences, the most important first"},
+    {"balance.rollout_per_train", "number or null",
+     "rollout GPUs for one that trains at which generation and training take as long; null: not passed"},
+    {"balance.rollout_gpus", "number or null", "of the splits' total, or beside the base's trainer"},
+    {"balance.train_gpus", "number or null", "the others; or the base's trainer"},
+    {"balance.curve", "text or null", "split, or rollout where the splits do not pass it"},
+    {"balance.nearest", "map or null", "rollout_gpus and train_gpus of the nearest point of that curve"},
+    {"balance.longer", "text or null", "without a balance: the side with more work at every split"},
+    {"band.low", "number",
+     "least balance over the lengths, in rollout GPUs; band is null where none has one"},
+    {"band.high", "number", "most"},
+    {"band.lengths", "integer", "lengths that have one"},
+    {"knee.rollout_gpus", "integer or null",
+     "of the rollout curve: the first size whose next one brings less than least_gain; null: there is none"},
+    {"knee.least_gain", "number", "% of throughput per % of rollout GPUs"},
+    {"bottleneck.side", "text", "rollout or train, at the base; bottleneck is null without one"},
+    {"bottleneck.limit", "text",
+     "gpus; or bound: the trainer waits for the samples that may be under way, and more rollout GPUs do not "
+     "bring them sooner"},
+    {"changes[].what", "text",
+     "rollout_gpus, train_gpus, max_concurrent or max_staleness, changed at the base"},
+    {"changes[].from", "number", "of the base; max_concurrent 0: what the queue's rule allows"},
+    {"changes[].to", "number", ""},
+    {"changes[].step", "number", "relative change of the mean step time"},
+    {"changes[].step_low", "number", "the least over the seeds, each against itself"},
+    {"changes[].step_high", "number", "the most"},
+    {"changes[].sure", "boolean", "all of several seeds agree in its sign"},
+    {"changes[].gpu_hours", "number", "relative change of the GPU-hours of a step"},
+    {"changes[].dollars", "number or null", "of its cost; null: a card has no price"},
+    {"fastest.rollout_gpus", "integer",
+     "of the splits; within 0.5 % the fewest; fastest is null without one"},
+    {"fastest.train_gpus", "integer", ""},
+    {"cheapest.rollout_gpus", "integer", "of the splits, by dollars per sample, or GPU-hours without prices"},
+    {"cheapest.train_gpus", "integer", ""},
+    {"colocated.point", "map or null", "all GPUs of the total in turn, synchronous: a point as in curves"},
+    {"colocated.sets[]", "text", "the overrides that make the file so"},
+    {"colocated.reason", "text or null", "why there is no point"},
+    {"colocated.step", "number or null", "its step time against that of the fastest split, relative change"},
+    {"colocated.step_low", "number or null", "the least over the seeds"},
+    {"colocated.step_high", "number or null", "the most"},
+    {"colocated.sure", "boolean or null", "all of several seeds agree in its sign"},
+    {"curves.<curve>[].rollout_gpus", "integer",
+     "curve: split (of one total), rollout and train (the other side as in the base), total (the base's "
+     "proportion), staleness (at the base); colocated: all"},
+    {"curves.<curve>[].train_gpus", "integer", ""},
+    {"curves.<curve>[].gpus", "integer", "of all pools"},
+    {"curves.<curve>[].max_staleness", "number or null", "the bound; null: not asynchronous"},
+    {"curves.<curve>[].length_factor", "number", "the responses are so many times as long, before the cut"},
+    {"curves.<curve>[].step_seconds", "number", "mean over the seeds"},
+    {"curves.<curve>[].step_seconds_low", "number", "of the fastest seed"},
+    {"curves.<curve>[].step_seconds_high", "number", "of the slowest"},
+    {"curves.<curve>[].samples_per_second", "number", ""},
+    {"curves.<curve>[].tokens_per_second_per_gpu", "number", "over all GPUs"},
+    {"curves.<curve>[].gpu_hours_per_step", "number", ""},
+    {"curves.<curve>[].dollars_per_step", "number or null", "null: a card has no price"},
+    {"curves.<curve>[].dollars_per_thousand_samples", "number or null", ""},
+    {"curves.<curve>[].generate_seconds", "number",
+     "per step, in which the rollout pool has work; colocated: the phase"},
+    {"curves.<curve>[].train_seconds", "number",
+     "the same of the trainer's pool; colocated: the other phases"},
+    {"curves.<curve>[].sync_seconds", "number", "weight sync; colocated: also sleep and wake"},
+    {"curves.<curve>[].busy_rollout", "number", "busy share of the rollout pool"},
+    {"curves.<curve>[].busy_train", "number", "of the trainer's"},
+    {"curves.<curve>[].mean_staleness", "number or null", "weight updates"},
+    {"curves.<curve>[].mean_response_tokens", "number", ""},
+    {"curves.<curve>[].bottleneck", "text or null",
+     "rollout or train; null: not asked (other curves than split "
+     "and rollout)"},
+    {"curves.<curve>[].limit", "text or null", "gpus or bound, as above"},
+    {"lengths[].length_factor", "number", "ascending, 1 among them"},
+    {"lengths[].mean_response_tokens", "number or null", "null: no split can be simulated"},
+    {"lengths[].balance_rollout_gpus", "number or null", "as balance.rollout_gpus"},
+    {"lengths[].fastest_rollout_gpus", "integer or null", ""},
+    {"lengths[].cheapest_rollout_gpus", "integer or null", ""},
+    {"lengths[].split[]", "list of maps", "the curve with these lengths"},
+    {"lengths[].rollout[]", "list of maps", "the curve with these lengths"},
+    {"infeasible[].curve", "text", "that the point would be of; under_way: with more samples under way"},
+    {"infeasible[].rollout_gpus", "integer", ""},
+    {"infeasible[].train_gpus", "integer", ""},
+    {"infeasible[].length_factor", "number", ""},
+    {"infeasible[].reason", "text", "what the scenario's checks say, or how the run ends"}};
+
 std::string table(std::span<Key const> keys) {
   std::string out = "| key | type | meaning |\n|---|---|---|\n";
   for (Key const& k : keys) out += fmt::format("| `{}` | {} | {} |\n", k.path, k.type, k.meaning);
@@ -423,9 +517,16 @@ std::string validate_json_markdown() {
 
 std::string blame_json_markdown() { return "\n# JSON of `rollcast blame --json`\n\n" + table(kBlameKeys); }
 
+std::string ratio_json_markdown() {
+  return "\n# JSON and CSV of `rollcast ratio`\n\nA point of `--csv` has the keys of `curves.<curve>[]`, "
+         "after "
+         "the name of its curve.\n\n" +
+         table(kRatioKeys);
+}
+
 std::string json_schema_markdown() {
   return run_json_markdown() + memory_json_markdown() + weights_json_markdown() + resume_json_markdown() +
-         validate_json_markdown() + blame_json_markdown();
+         validate_json_markdown() + blame_json_markdown() + ratio_json_markdown();
 }
 
 }  // namespace rollcast

@@ -12,6 +12,7 @@ std::string weights_json_markdown();   // weights_json()
 std::string resume_json_markdown();    // resume_json()
 std::string validate_json_markdown();  // validation_json()
 std::string blame_json_markdown();     // blame_json()
+std::string ratio_json_markdown();     // ratio_json(), ratio_csv()
 
 // All, as they follow the scenario keys in scenarios/SCHEMA.md.
 std::string json_schema_markdown();

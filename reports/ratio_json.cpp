@@ -58,7 +58,7 @@ Json points_json(std::vector<RatioPoint> const& points) {
 }
 
 Json balance_json(RatioReport const& r) {
-  auto const at = balance(r);
+  auto const at = report_balance(r);
   auto const longer = at ? std::nullopt : longer_side(r.split);
   if (!at)
     return {{"rollout_per_train", nullptr}, {"rollout_gpus", nullptr},

@@ -33,8 +33,8 @@ void add(RatioPoint& p, RatioPools const& pools, Headline const& h) {
   if (pools.rollout == pools.train) {
     add_phases(p, h);
   } else {
-    p.generate += h.step * (1 - rollout.waiting_fraction);
-    p.train += h.step * (1 - train.waiting_fraction);
+    p.generate += rollout.work;
+    p.train += train.work;
     p.sync += h.sync;
   }
   p.samples_per_second += h.samples_per_second;
@@ -158,7 +158,7 @@ std::optional<std::size_t> cheapest(std::vector<RatioPoint> const& points) {
   return static_cast<std::size_t>(best - points.begin());
 }
 
-std::optional<RatioBalance> balance(RatioReport const& r) {
+std::optional<RatioBalance> report_balance(RatioReport const& r) {
   if (auto const q = balance(r.split)) {
     double const rollout = r.total * *q / (1 + *q);
     return RatioBalance{*q, rollout, r.total - rollout, true};
@@ -173,7 +173,7 @@ std::optional<double> balance_of(RatioReport const& r, RatioLengths const& l) {
   auto const own = balance(l.split);
   auto const q = own ? own : balance(l.rollout);
   if (!q) return std::nullopt;
-  auto const all = balance(r);
+  auto const all = report_balance(r);
   return all && !all->of_split ? all->train_gpus * *q : r.total * *q / (1 + *q);
 }
 

@@ -1,9 +1,9 @@
 // How many GPUs to give to generation and how many to training: what forecasts of several splits and sizes
 // say. Pure: forecasts in, conclusions out.
 //
-// Of a pool, the time with work per step is its step time less what it waits for the other one: of the
-// engines' pool (generate) that in which an engine has a sample under way or takes new weights, of the
-// trainer's (train) that of its phases. In a pipeline the longer of the two sets the pace.
+// Of a pool, the time with work per step is that of its phases, of the engines' (generate) less what those
+// without a sample wait, of the trainer's (train) all of it. In a pipeline the longer of the two sets the
+// pace.
 #pragma once
 
 #include <cstdint>
@@ -171,10 +171,10 @@ struct RatioBalance {
   double train_gpus = 0;
   bool of_split = true;
 };
-std::optional<RatioBalance> balance(RatioReport const& r);
+std::optional<RatioBalance> report_balance(RatioReport const& r);
 
-// Least and most over the lengths that have one, as rollout GPUs of the same curve as balance(r), or of the
-// splits where that is none.
+// Least and most over the lengths that have one, as rollout GPUs of the same curve as report_balance(r), or
+// of the splits where that is none.
 struct BalanceBand {
   double low = 0;
   double high = 0;

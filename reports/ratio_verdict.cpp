@@ -31,7 +31,7 @@ bool is_bound(RatioPoint const& p) { return p.bottleneck && p.bottleneck->limit 
 std::string balance_sentence(RatioReport const& r) {
   std::string const turns = ": there both phases take as long, but they take turns.";
   std::string const meaning = ": with fewer rollout GPUs generation sets the pace, with more the trainer.";
-  if (auto const at = balance(r)) {
+  if (auto const at = report_balance(r)) {
     std::string out =
         fmt::format("Balance at {:.1f} rollout : {:.1f} train", at->rollout_gpus, at->train_gpus);
     if (at->of_split)
@@ -159,8 +159,8 @@ std::string parts_text(RatioPoint const& p) {
   return fmt::format("generation ({}) and training ({})", format(p.generate), format(p.train));
 }
 
-// Of the two, why the faster one is. Taking turns, a GPU works on one of two phases; in a pipeline on its own
-// all the time, but the longer of the two and what is left undone between them set the pace.
+// Of the two, why the faster one is. A synchronous step that generates longer on all GPUs than the pipeline
+// does on its part of them waits for its longest responses.
 std::string why_text(RatioReport const& r, RatioPoint const& split, bool colocated_wins) {
   RatioPoint const& c = *r.colocated.point;
   std::string const together = fmt::format("on all {} GPUs in turn {}", r.total, turns_text(c));
@@ -172,7 +172,10 @@ std::string why_text(RatioReport const& r, RatioPoint const& split, bool colocat
         "{}; apart {} run side by side, but the longer of them on its part of the GPUs takes more "
         "than both together on all",
         together, parts_text(split));
-  return fmt::format("apart {} run side by side; {}", parts_text(split), together);
+  std::string out = fmt::format("apart {} run side by side; {}", parts_text(split), together);
+  if (split.generate < c.generate)
+    out += "; there every step waits for its longest responses, apart they are spread over several steps";
+  return out;
 }
 
 std::string colocated_sentence(RatioReport const& r) {
@@ -181,7 +184,7 @@ std::string colocated_sentence(RatioReport const& r) {
   RatioPoint const& c = *r.colocated.point;
   RatioChange const change = step_change(best, c);
   std::string const times = fmt::format("{} a step against {}", format(c.step), format(best.step));
-  if (!change.sure)
+  if (!change.sure && c.steps.size() > 1)
     return fmt::format(
         "Colocated (synchronous) on the same {} GPUs: no difference from the fastest split that {} "
         "seeds can tell ({}).",

@@ -137,26 +137,25 @@ TEST(RatioCheapest, IsByDollarsWhereTheyAreKnown) {
   EXPECT_FALSE(fastest({}));
 }
 
-Headline headline(double step, double rollout_waits, double train_waits) {
+Headline headline(double step, double rollout_work, double train_work) {
   Headline h;
   h.steps = 4;
   h.gpus = 40;
   h.step = Seconds(step);
   h.samples_per_second = 2;
-  for (auto const& [name, waits] : {std::pair("engines", rollout_waits), std::pair("learner", train_waits)}) {
+  for (auto const& [name, work] : {std::pair("engines", rollout_work), std::pair("learner", train_work)}) {
     PoolHeadline p;
     p.name = name;
-    p.waiting_fraction = waits;
+    p.work = Seconds(work);
     h.pools.push_back(p);
   }
   return h;
 }
 
-// Of 10 s the engines wait a tenth and the trainer 0.4: 9 and 6 s with work; the other seed has 20 s, and 20
-// and 10.
+// (10 + 20) / 2, (9 + 20) / 2 and (6 + 10) / 2 s.
 TEST(RatioPointOf, IsTheMeanOfTheSeeds) {
   RatioPoint const p =
-      ratio_point({8, 32}, {"engines", "learner"}, {headline(10, 0.1, 0.4), headline(20, 0, 0.5)});
+      ratio_point({8, 32}, {"engines", "learner"}, {headline(10, 9, 6), headline(20, 20, 10)});
   EXPECT_DOUBLE_EQ(p.step.value, 15);
   EXPECT_DOUBLE_EQ(p.generate.value, 14.5);
   EXPECT_DOUBLE_EQ(p.train.value, 8);
@@ -214,10 +213,10 @@ TEST(RatioBand, GoesFromTheLeastToTheMostBalance) {
 // trains.
 TEST(RatioBand, IsBesideTheTrainerWhereTheSplitsHaveNone) {
   RatioReport r = report_of({pipeline(8, 24)}, pipeline(8, 24), pipeline(16, 24));
-  EXPECT_FALSE(balance(r));
+  EXPECT_FALSE(report_balance(r));
   r.rollout = {pipeline(8, 24), pipeline(48, 24), pipeline(96, 24)};
   r.lengths = {{1, r.split, r.rollout}};
-  auto const at = balance(r);
+  auto const at = report_balance(r);
   ASSERT_TRUE(at);
   EXPECT_FALSE(at->of_split);
   EXPECT_NEAR(at->rollout_per_train, 3, 1e-9);
