@@ -20,11 +20,14 @@ std::optional<double> maybe(Json const& j) {
   return j.is_null() ? std::nullopt : std::optional(j.get<double>());
 }
 
-double waiting_fraction(PoolUse const& p) {
-  for (auto const& [cause, share] : p.idle_by_cause) {
-    if (cause == name_of(Activity::phase_wait)) return share;
+Seconds work_of(Analysis const& a, int pool) {
+  Seconds work;
+  for (PhaseTime const& p : a.phases) {
+    if (p.pool != pool) continue;
+    work += p.mean;
+    if (p.phase == Phase::generate) work -= p.by_activity[index_of(Activity::phase_wait)];
   }
-  return 0;
+  return a.step.steps > 0 ? min(work, a.step.mean) : Seconds(0);
 }
 
 }  // namespace
@@ -46,8 +49,8 @@ Headline headline_of(Analysis const& a) {
     h.sync = sync_time(a);
   }
   for (PoolUse const& p : a.pools) {
-    PoolHeadline pool{p.name, p.gpus, p.busy_fraction,    p.mfu, p.mbu, {}, p.capacity,
-                      {},     {},     waiting_fraction(p)};
+    PoolHeadline pool{p.name, p.gpus, p.busy_fraction, p.mfu, p.mbu, {}, p.capacity, {}, {}, {}};
+    pool.work = work_of(a, static_cast<int>(h.pools.size()));
     if (p.peak) {
       LedgerPeak const& peak = a.ledgers.at(*p.peak);
       pool.peak = peak.bytes;
@@ -64,7 +67,7 @@ std::string to_text(Headline const& h) {
   Json pools = Json::array();
   for (PoolHeadline const& p : h.pools)
     pools.push_back({p.name, p.gpus, p.busy_fraction, p.mfu, p.mbu, p.peak.value, p.capacity.value,
-                     static_cast<int>(p.peak_phase), p.host_peak.value, p.waiting_fraction});
+                     static_cast<int>(p.peak_phase), p.host_peak.value, p.work.value});
   Json phases = Json::array();
   for (PhaseHeadline const& p : h.phases) phases.push_back({static_cast<int>(p.phase), p.pool, p.mean.value});
   return Json({{"outcome", static_cast<int>(h.outcome)},
@@ -105,7 +108,7 @@ Headline headline_from_text(std::string const& text) {
     h.pools.push_back({p.at(0).get<std::string>(), p.at(1).get<int>(), p.at(2).get<double>(),
                        p.at(3).get<double>(), p.at(4).get<double>(), Bytes(p.at(5).get<double>()),
                        Bytes(p.at(6).get<double>()), by_number<Phase>(p.at(7)), Bytes(p.at(8).get<double>()),
-                       p.at(9).get<double>()});
+                       Seconds(p.at(9).get<double>())});
   for (Json const& p : j.at("phases"))
     h.phases.push_back({by_number<Phase>(p.at(0)), p.at(1).get<int>(), Seconds(p.at(2).get<double>())});
   return h;

@@ -31,8 +31,8 @@ struct PoolHeadline {
   Bytes peak;
   Bytes capacity;
   Phase peak_phase = Phase::generate;
-  Bytes host_peak;              // per rank
-  double waiting_fraction = 0;  // share of rank time with nothing to do (phase_wait)
+  Bytes host_peak;  // per rank
+  Seconds work;     // per step, in its phases, less what engines without samples wait in generate
 };
 
 // Of one run. A run that completed no step has steps = 0, and no times, rates and costs.

@@ -13,7 +13,7 @@ std::string resume_json_markdown();    // resume_json()
 std::string validate_json_markdown();  // validation_json()
 std::string blame_json_markdown();     // blame_json()
 std::string compare_json_markdown();   // contest_json()
-std::string ratio_json_markdown();     // ratio_json()
+std::string ratio_json_markdown();     // ratio_json(), ratio_csv()
 std::string plan_json_markdown();      // plan_json()
 
 // All, as they follow the scenario keys in scenarios/SCHEMA.md.

@@ -58,12 +58,18 @@ Json points_json(std::vector<RatioPoint> const& points) {
 }
 
 Json balance_json(RatioReport const& r) {
-  auto const at = balance(r.split);
+  auto const at = report_balance(r);
   auto const longer = at ? std::nullopt : longer_side(r.split);
-  return {{"rollout_gpus", number(at)},
-          {"train_gpus", at ? number(r.total - *at) : Json()},
-          {"nearest", at ? size_json(nearest_split(r.split, *at)) : Json()},
-          {"longer", longer ? Json(name_of(*longer)) : Json()}};
+  if (!at)
+    return {{"rollout_per_train", nullptr}, {"rollout_gpus", nullptr},
+            {"train_gpus", nullptr},        {"curve", nullptr},
+            {"nearest", nullptr},           {"longer", longer ? Json(name_of(*longer)) : Json()}};
+  return {{"rollout_per_train", number(at->rollout_per_train)},
+          {"rollout_gpus", number(at->rollout_gpus)},
+          {"train_gpus", number(at->train_gpus)},
+          {"curve", at->of_split ? "split" : "rollout"},
+          {"nearest", size_json(nearest_size(at->of_split ? r.split : r.rollout, at->rollout_gpus))},
+          {"longer", nullptr}};
 }
 
 Json band_json(RatioReport const& r) {
@@ -111,10 +117,11 @@ Json lengths_json(RatioReport const& r) {
     auto const cheap = cheapest(l.split);
     out.push_back({{"length_factor", number(l.factor)},
                    {"mean_response_tokens", fast ? number(l.split[*fast].mean_response_tokens) : Json()},
-                   {"balance_rollout_gpus", number(balance(l.split))},
+                   {"balance_rollout_gpus", number(balance_of(r, l))},
                    {"fastest_rollout_gpus", fast ? Json(l.split[*fast].size.rollout_gpus) : Json()},
                    {"cheapest_rollout_gpus", cheap ? Json(l.split[*cheap].size.rollout_gpus) : Json()},
-                   {"split", points_json(l.split)}});
+                   {"split", points_json(l.split)},
+                   {"rollout", points_json(l.rollout)}});
   }
   return out;
 }
@@ -202,7 +209,7 @@ std::string ratio_csv(RatioReport const& r) {
     for (RatioPoint const& p : points) add(curve, p);
   };
   for (RatioLengths const& l : r.lengths) add_all("split", l.split);
-  add_all("rollout", r.rollout);
+  for (RatioLengths const& l : r.lengths) add_all("rollout", l.rollout);
   add_all("train", r.train);
   add_all("total", r.totals);
   add_all("staleness", r.staleness);

@@ -33,8 +33,8 @@ void add(RatioPoint& p, RatioPools const& pools, Headline const& h) {
   if (pools.rollout == pools.train) {
     add_phases(p, h);
   } else {
-    p.generate += h.step * (1 - rollout.waiting_fraction);
-    p.train += h.step * (1 - train.waiting_fraction);
+    p.generate += rollout.work;
+    p.train += train.work;
     p.sync += h.sync;
   }
   p.samples_per_second += h.samples_per_second;
@@ -113,14 +113,13 @@ RatioChange step_change(RatioPoint const& a, RatioPoint const& b) {
   return c;
 }
 
-std::optional<double> balance(std::vector<RatioPoint> const& split) {
-  for (std::size_t i = 0; i + 1 < split.size(); ++i) {
-    double const here = log_work(split[i]);
-    double const next = log_work(split[i + 1]);
+std::optional<double> balance(std::vector<RatioPoint> const& points) {
+  for (std::size_t i = 0; i + 1 < points.size(); ++i) {
+    double const here = log_work(points[i]);
+    double const next = log_work(points[i + 1]);
     if (!(here >= 0 && next <= 0) || !(here > next)) continue;
     double const share = here / (here - next);
-    double const x = log_size(split[i]) + share * (log_size(split[i + 1]) - log_size(split[i]));
-    return split[i].size.total() / (1 + std::exp(-x));
+    return std::exp(log_size(points[i]) + share * (log_size(points[i + 1]) - log_size(points[i])));
   }
   return std::nullopt;
 }
@@ -132,18 +131,20 @@ std::optional<int> knee(std::vector<RatioPoint> const& growth) {
   return std::nullopt;
 }
 
-RatioBottleneck bottleneck(RatioPoint const& p, RatioPoint const* twice, ScheduleKind schedule) {
-  if (schedule == ScheduleKind::synchronous || twice == nullptr || !trainer_waits(*twice))
+RatioBottleneck bottleneck(RatioPoint const& p, RatioPoint const* more, ScheduleKind schedule) {
+  if (schedule == ScheduleKind::synchronous || more == nullptr || !trainer_waits(*more))
     return {with_more_work(p), RatioLimit::gpus};
-  if (gain(p, *twice) >= kLeastGain) return {RatioSide::rollout, RatioLimit::gpus};
+  if (gain(p, *more) >= kLeastGain) return {RatioSide::rollout, RatioLimit::gpus};
   return {RatioSide::train, RatioLimit::bound};
 }
 
 std::optional<std::size_t> fastest(std::vector<RatioPoint> const& points) {
-  auto const best = std::min_element(
-      points.begin(), points.end(), [](RatioPoint const& a, RatioPoint const& b) { return a.step < b.step; });
-  if (best == points.end()) return std::nullopt;
-  return static_cast<std::size_t>(best - points.begin());
+  if (points.empty()) return std::nullopt;
+  Seconds least = points.front().step;
+  for (RatioPoint const& p : points) least = min(least, p.step);
+  std::size_t i = 0;
+  while (least * (1 + kAsFast) < points[i].step) ++i;
+  return i;
 }
 
 std::optional<std::size_t> cheapest(std::vector<RatioPoint> const& points) {
@@ -157,10 +158,29 @@ std::optional<std::size_t> cheapest(std::vector<RatioPoint> const& points) {
   return static_cast<std::size_t>(best - points.begin());
 }
 
+std::optional<RatioBalance> report_balance(RatioReport const& r) {
+  if (auto const q = balance(r.split)) {
+    double const rollout = r.total * *q / (1 + *q);
+    return RatioBalance{*q, rollout, r.total - rollout, true};
+  }
+  auto const q = balance(r.rollout);
+  if (!q) return std::nullopt;
+  int const train = r.base->size.train_gpus;
+  return RatioBalance{*q, train * *q, static_cast<double>(train), false};
+}
+
+std::optional<double> balance_of(RatioReport const& r, RatioLengths const& l) {
+  auto const own = balance(l.split);
+  auto const q = own ? own : balance(l.rollout);
+  if (!q) return std::nullopt;
+  auto const all = report_balance(r);
+  return all && !all->of_split ? all->train_gpus * *q : r.total * *q / (1 + *q);
+}
+
 std::optional<BalanceBand> balance_band(RatioReport const& r) {
   std::optional<BalanceBand> band;
   for (RatioLengths const& l : r.lengths) {
-    auto const at = balance(l.split);
+    auto const at = balance_of(r, l);
     if (!at) continue;
     if (!band) band = BalanceBand{*at, *at, 0};
     *band = {std::min(band->low, *at), std::max(band->high, *at), band->lengths + 1};
@@ -176,12 +196,12 @@ std::optional<RatioSide> longer_side(std::vector<RatioPoint> const& split) {
   return always ? std::optional(first) : std::nullopt;
 }
 
-RatioSize nearest_split(std::vector<RatioPoint> const& split, double rollout_gpus) {
-  if (split.empty()) throw std::logic_error("no split to be near to");
+RatioSize nearest_size(std::vector<RatioPoint> const& points, double rollout_gpus) {
+  if (points.empty()) throw std::logic_error("no point to be near to");
   auto const distance = [&](RatioPoint const& p) {
     return std::abs(std::log(p.size.rollout_gpus / rollout_gpus));
   };
-  return std::min_element(split.begin(), split.end(),
+  return std::min_element(points.begin(), points.end(),
                           [&](RatioPoint const& a, RatioPoint const& b) { return distance(a) < distance(b); })
       ->size;
 }

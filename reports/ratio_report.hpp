@@ -1,9 +1,9 @@
 // How many GPUs to give to generation and how many to training: what forecasts of several splits and sizes
 // say. Pure: forecasts in, conclusions out.
 //
-// Of a pool, the time with work per step is its step time less what it waits for the other one: of the
-// engines' pool (generate) that in which an engine has a sample under way or takes new weights, of the
-// trainer's (train) that of its phases. In a pipeline the longer of the two sets the pace.
+// Of a pool, the time with work per step is that of its phases, of the engines' (generate) less what those
+// without a sample wait, of the trainer's (train) all of it. In a pipeline the longer of the two sets the
+// pace.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +22,10 @@ namespace rollcast {
 // Throughput in % per % of rollout GPUs below which more of them do not pay: a quarter of what they would
 // bring if nothing else set the pace.
 constexpr double kLeastGain = 0.25;
+// More rollout GPUs that bring less do nothing worth telling.
+constexpr double kNoGain = 0.05;
+// Steps that differ by less are as fast.
+constexpr double kAsFast = 0.005;
 // Of its time that a trainer waits at least where its own speed does not set the pace.
 constexpr double kTrainerWaits = 0.1;
 
@@ -96,13 +100,13 @@ std::optional<double> balance(std::vector<RatioPoint> const& split);
 std::optional<int> knee(std::vector<RatioPoint> const& growth);
 
 // Who sets the pace of p. Taking turns (synchronous): whose phases take longer. In a pipeline, with the same
-// on twice the rollout GPUs, `twice`: if the trainer then hardly waits (kTrainerWaits), whoever has more work
+// beside more rollout GPUs, `more`: if the trainer then hardly waits (kTrainerWaits), whoever has more work
 // at p; if it waits all the same, generation where that made it faster by kLeastGain or more, else the
-// trainer's side, by the bound of what it lets be under way. Without `twice`, whoever has more work.
-RatioBottleneck bottleneck(RatioPoint const& p, RatioPoint const* twice, ScheduleKind schedule);
+// trainer's side, by the bound of what it lets be under way. Without `more`, whoever has more work.
+RatioBottleneck bottleneck(RatioPoint const& p, RatioPoint const* more, ScheduleKind schedule);
 
-// Index of the least step time, and of the least dollars (where all have a price, else GPU-hours) per sample;
-// the first of equals. Nothing in an empty list.
+// Index of the fewest rollout GPUs within kAsFast of the least step time, and of the least dollars (where all
+// have a price, else GPU-hours) per sample; the first of equals. Nothing in an empty list.
 std::optional<std::size_t> fastest(std::vector<RatioPoint> const& points);
 std::optional<std::size_t> cheapest(std::vector<RatioPoint> const& points);
 
@@ -115,10 +119,11 @@ struct RatioWhatIf {
   RatioPoint point;
 };
 
-// The splits with responses of another length.
+// The splits, and more rollout GPUs beside the trainer of the base, with responses of another length.
 struct RatioLengths {
   double factor = 1;
   std::vector<RatioPoint> split;
+  std::vector<RatioPoint> rollout;
 };
 
 struct RatioInfeasible {
@@ -158,19 +163,32 @@ struct RatioReport {
   ColocatedRun colocated;
 };
 
-// Least and most balance over the lengths that have one.
+// Where the pools balance. Of the splits if they pass it, else of the rollout GPUs beside the base's trainer;
+// sizes as that curve has them: of the total, or beside that trainer.
+struct RatioBalance {
+  double rollout_per_train = 0;
+  double rollout_gpus = 0;
+  double train_gpus = 0;
+  bool of_split = true;
+};
+std::optional<RatioBalance> report_balance(RatioReport const& r);
+
+// Least and most over the lengths that have one, as rollout GPUs of the same curve as report_balance(r), or
+// of the splits where that is none.
 struct BalanceBand {
   double low = 0;
   double high = 0;
   int lengths = 0;
 };
 std::optional<BalanceBand> balance_band(RatioReport const& r);
+// Of one of r.lengths, in the same way.
+std::optional<double> balance_of(RatioReport const& r, RatioLengths const& l);
 
 // Which side has more work at every split that there is; nothing where that changes, or there is no split.
 std::optional<RatioSide> longer_side(std::vector<RatioPoint> const& split);
 
-// The split whose logarithm of rollout GPUs is nearest to the balance.
-RatioSize nearest_split(std::vector<RatioPoint> const& split, double rollout_gpus);
+// The point whose logarithm of rollout GPUs is nearest.
+RatioSize nearest_size(std::vector<RatioPoint> const& points, double rollout_gpus);
 
 std::string_view name_of(RatioSide s);
 std::string_view name_of(RatioLimit l);

@@ -17,8 +17,11 @@ constexpr double kTrainerGrowth[] = {0.5, 1, 2};
 constexpr double kTotals[] = {0.5, 1, 2};
 constexpr double kStaleness[] = {1, 2, 4, 8};
 constexpr double kShares[] = {0, 0.25, 0.5, 1};  // of a version's samples, verl's bound
-// Tried where the engines' share of a file with pools leaves no room on shared GPUs.
-constexpr double kLessMemory[] = {0, 0.2, 0.4};
+// What a point is compared with to see whether more rollout GPUs help; the second where the first cannot be.
+constexpr double kMore[] = {2, 1.5};
+// An engine's share of the memory goes down by it where a file with pools leaves no room on shared GPUs.
+constexpr double kLessMemory = 0.1;
+constexpr double kLeastShare = 0.2;
 
 // A point that is wanted.
 struct Wanted {
@@ -28,6 +31,14 @@ struct Wanted {
   std::optional<double> max_staleness;
   Sets sets;
 };
+
+bool is_one(double factor) { return std::abs(factor - 1) < 1e-12; }
+
+bool is_completed(Headline const& h) { return h.outcome == Outcome::completed && h.steps > 0; }
+
+bool all_completed(std::vector<Headline> const& headlines) {
+  return std::all_of(headlines.begin(), headlines.end(), is_completed);
+}
 
 std::string why_not(Headline const& h) {
   return h.reason.empty() ? std::string(name_of(h.outcome)) : h.reason;
@@ -127,7 +138,7 @@ class Sweep {
   std::optional<RatioPoint> point_of(Wanted const& w) {
     std::vector<Headline> const& headlines = forecasts_.of(w.sets);
     for (Headline const& h : headlines) {
-      if (h.outcome == Outcome::completed && h.steps > 0) continue;
+      if (is_completed(h)) continue;
       leave_out(w, why_not(h));
       return std::nullopt;
     }
@@ -164,32 +175,34 @@ class Sweep {
     }
     ask(points);
     for (double const factor : options_.lengths)
-      report_.lengths.push_back({factor, points_of(points, "split", factor)});
+      report_.lengths.push_back({factor, points_of(points, "split", factor), {}});
     for (RatioLengths const& l : report_.lengths) {
-      if (std::abs(l.factor - 1) < 1e-12) report_.split = l.split;
+      if (is_one(l.factor)) report_.split = l.split;
     }
   }
 
   void colocate() {
     report_.colocated.reason = place_.no_colocation;
     if (!report_.colocated.reason.empty()) return;
-    for (double const less : kLessMemory) {
-      double const share = job_.rollout.gpu_memory_utilization - less;
-      if (less > 0 && (place_.made || share < 0.2)) return;
+    double share = job_.rollout.gpu_memory_utilization;
+    bool changed = false;
+    do {
       Wanted w{"colocated", {report_.total, report_.total}, 1, {}, colocated_sets(place_, report_.total)};
-      if (less > 0) w.sets.push_back(fmt::format("rollout.gpu_memory_utilization={:.2f}", share));
+      if (changed) w.sets.push_back(fmt::format("rollout.gpu_memory_utilization={:.2f}", share));
       if (auto reason = refused(w.sets)) {
         report_.colocated.reason = std::move(*reason);
         return;
       }
       ask({w});
       if (try_colocated(w)) return;
-    }
+      share -= kLessMemory;
+      changed = true;
+    } while (!place_.made && share >= kLeastShare - 1e-9);
   }
   bool try_colocated(Wanted const& w) {
     std::vector<Headline> const& headlines = forecasts_.of(w.sets);
     for (Headline const& h : headlines) {
-      if (h.outcome == Outcome::completed && h.steps > 0) continue;
+      if (is_completed(h)) continue;
       report_.colocated.reason = why_not(h);
       return false;
     }
@@ -247,10 +260,18 @@ class Sweep {
     add_sizes(all, "train", growing(std::vector<double>(trainers.size(), 1), trainers));
     std::vector<double> const totals(std::begin(kTotals), std::end(kTotals));
     add_sizes(all, "total", growing(totals, totals));
+    std::vector<Wanted> const sizes = all;
+    for (Wanted const& w : sizes) {
+      for (double const factor : options_.lengths) {
+        if (w.curve == "rollout" && !is_one(factor)) all.push_back(wanted(w.curve, w.size, factor));
+      }
+    }
     add_bounds(all);
     std::vector<Wanted> const points = possible(all);
     ask(points);
     report_.rollout = points_of(points, "rollout");
+    for (RatioLengths& l : report_.lengths)
+      l.rollout = is_one(l.factor) ? report_.rollout : points_of(points, "rollout", l.factor);
     report_.train = points_of(points, "train");
     report_.totals = points_of(points, "total");
     report_.staleness = points_of(points, "staleness");
@@ -307,35 +328,36 @@ class Sweep {
                   [](RatioPoint const& p) { return *p.max_staleness; });
   }
 
-  // Each with twice its rollout GPUs, in whole units.
-  Sets doubled(RatioPoint const& p) const {
-    RatioSize const twice{2 * p.size.rollout_gpus, p.size.train_gpus};
-    return sets_of(twice, p.length_factor);
+  // The same beside more rollout GPUs, in whole units.
+  RatioSize with_more(RatioPoint const& p, double factor) const {
+    return {scaled_size(place_.rollout, p.size.rollout_gpus, factor), p.size.train_gpus};
   }
   void mark_bottlenecks() {
-    std::vector<Sets> sets;
-    for (std::vector<RatioPoint> const* curve : {&report_.split, &report_.rollout}) {
-      for (RatioPoint const& p : *curve) {
-        if (!refused(doubled(p))) sets.push_back(doubled(p));
+    std::vector<RatioPoint*> points;
+    for (std::vector<RatioPoint>* curve : {&report_.split, &report_.rollout}) {
+      for (RatioPoint& p : *curve) points.push_back(&p);
+    }
+    if (report_.base) points.push_back(&*report_.base);
+    for (double const factor : kMore) {
+      std::vector<Sets> sets;
+      for (RatioPoint const* p : points) {
+        Sets const more = sets_of(with_more(*p, factor), 1);
+        if (!p->bottleneck && !refused(more)) sets.push_back(more);
+      }
+      forecasts_.run(sets);
+      for (RatioPoint* p : points) {
+        if (!p->bottleneck) compare_with_more(*p, with_more(*p, factor));
       }
     }
-    forecasts_.run(sets);
-    for (std::vector<RatioPoint>* curve : {&report_.split, &report_.rollout}) {
-      for (RatioPoint& p : *curve) mark_bottleneck(p, sets);
+    for (RatioPoint* p : points) {
+      if (!p->bottleneck) p->bottleneck = bottleneck(*p, nullptr, report_.schedule);
     }
-    if (report_.base) mark_bottleneck(*report_.base, sets);
   }
-  void mark_bottleneck(RatioPoint& p, std::vector<Sets> const& sets) {
-    Sets const twice = doubled(p);
-    std::optional<RatioPoint> more;
-    if (std::find(sets.begin(), sets.end(), twice) != sets.end()) {
-      std::vector<Headline> const& h = forecasts_.of(twice);
-      bool const completed = std::all_of(h.begin(), h.end(), [](Headline const& one) {
-        return one.outcome == Outcome::completed && one.steps > 0;
-      });
-      if (completed) more = ratio_point({2 * p.size.rollout_gpus, p.size.train_gpus}, report_.pools, h);
-    }
-    p.bottleneck = bottleneck(p, more ? &*more : nullptr, report_.schedule);
+  void compare_with_more(RatioPoint& p, RatioSize const& size) const {
+    std::vector<Headline> const* const headlines = forecasts_.find(sets_of(size, 1));
+    if (headlines == nullptr || size == p.size || !all_completed(*headlines)) return;
+    RatioPoint const more = ratio_point(size, report_.pools, *headlines);
+    p.bottleneck = bottleneck(p, &more, report_.schedule);
   }
 
   ScenarioSource const& source_;

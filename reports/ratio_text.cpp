@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
+#include <cctype>
 #include <vector>
 
 #include "reports/ratio_verdict.hpp"
@@ -79,7 +79,7 @@ std::string lengths_table(RatioReport const& r) {
     auto const fast = fastest(l.split);
     if (!fast) continue;
     RatioPoint const& p = l.split[*fast];
-    auto const at = balance(l.split);
+    auto const at = balance_of(r, l);
     out += fmt::format("  {:>7}{:>13.0f}{:>12}{:>15}{:>10}\n", l.factor, p.mean_response_tokens,
                        at ? fmt::format("{:.1f}", *at) : std::string("none"),
                        fmt::format("{} : {}", p.size.rollout_gpus, p.size.train_gpus), format(p.step));
@@ -87,23 +87,39 @@ std::string lengths_table(RatioReport const& r) {
   return out;
 }
 
-// Sizes of one curve that fail alike, in one line.
+// The reason without its numbers: what fails alike.
+std::string kind_of(std::string reason) {
+  std::erase_if(reason, [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; });
+  return reason;
+}
+
+constexpr std::size_t kShownSizes = 8;
+
 std::string infeasible_text(RatioReport const& r, int width) {
-  std::vector<std::pair<std::string, std::vector<std::string>>> groups;
+  struct Group {
+    std::string reason;  // of the first
+    std::vector<std::string> sizes;
+  };
+  std::vector<Group> groups;
   for (RatioInfeasible const& i : r.infeasible) {
     std::string size = fmt::format("{} : {}", i.size.rollout_gpus, i.size.train_gpus);
     if (i.length_factor < 1 || i.length_factor > 1) size += fmt::format(" x {}", i.length_factor);
-    auto found =
-        std::find_if(groups.begin(), groups.end(), [&](auto const& g) { return g.first == i.reason; });
+    auto found = std::find_if(groups.begin(), groups.end(),
+                              [&](Group const& g) { return kind_of(g.reason) == kind_of(i.reason); });
     if (found == groups.end()) found = groups.insert(groups.end(), {i.reason, {}});
-    if (std::find(found->second.begin(), found->second.end(), size) == found->second.end())
-      found->second.push_back(std::move(size));
+    if (std::find(found->sizes.begin(), found->sizes.end(), size) == found->sizes.end())
+      found->sizes.push_back(std::move(size));
   }
   if (groups.empty()) return {};
   std::string out = "\nCannot be (rollout : train)\n";
-  for (auto const& [reason, sizes] : groups) {
-    out += "  " + wrapped(sizes, ", ", 2, width);
-    out += "    " + wrapped(words_of(printable(reason)), " ", 4, width);
+  for (Group& g : groups) {
+    auto const n = g.sizes.size();
+    if (n > kShownSizes) {
+      g.sizes.resize(kShownSizes);
+      g.sizes.back() += fmt::format(" and {} more", n - kShownSizes);
+    }
+    out += "  " + wrapped(g.sizes, ", ", 2, width);
+    out += "    " + wrapped(words_of((n > 1 ? "the first: " : "") + printable(g.reason)), " ", 4, width);
   }
   return out;
 }

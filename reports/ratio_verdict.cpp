@@ -9,9 +9,6 @@
 namespace rollcast {
 namespace {
 
-// Differences below it are told as none.
-constexpr double kTold = 0.01;
-
 std::string change_text(double change) {
   return std::abs(change) < 0.0005 ? std::string("0 %") : fmt::format("{:+.1f} %", 100 * change);
 }
@@ -29,14 +26,29 @@ RatioWhatIf const* what_if(RatioReport const& r, RatioKnob knob) {
 
 bool takes_turns(RatioReport const& r) { return r.schedule == ScheduleKind::synchronous; }
 
+bool is_bound(RatioPoint const& p) { return p.bottleneck && p.bottleneck->limit == RatioLimit::bound; }
+
 std::string balance_sentence(RatioReport const& r) {
-  if (auto const at = balance(r.split)) {
-    std::string out = fmt::format("Balance at {:.1f} rollout : {:.1f} train of {} GPUs (nearest split {})",
-                                  *at, r.total - *at, r.total, size_text(nearest_split(r.split, *at)));
-    return out + (takes_turns(r)
-                      ? ": there both phases take as long, but they take turns."
-                      : ": with fewer rollout GPUs generation sets the pace, with more the trainer.");
+  std::string const turns = ": there both phases take as long, but they take turns.";
+  std::string const meaning = ": with fewer rollout GPUs generation sets the pace, with more the trainer.";
+  if (auto const at = report_balance(r)) {
+    std::string out =
+        fmt::format("Balance at {:.1f} rollout : {:.1f} train", at->rollout_gpus, at->train_gpus);
+    if (at->of_split)
+      out += fmt::format(" of {} GPUs (nearest split {})", r.total,
+                         size_text(nearest_size(r.split, at->rollout_gpus)));
+    else
+      out += fmt::format(
+          ", {:.2f} rollout GPUs for one that trains; no split of {} GPUs that there can be lies on "
+          "both sides of it",
+          at->rollout_per_train, r.total);
+    return out + (takes_turns(r) ? turns : meaning);
   }
+  if (std::all_of(r.split.begin(), r.split.end(), is_bound))
+    return fmt::format(
+        "No split of {} GPUs balances: at each of them the trainer waits for samples, and more "
+        "engines bring them no sooner.",
+        r.total);
   if (auto const side = longer_side(r.split))
     return fmt::format("No split of {} GPUs balances: at each of them {} has more to do.", r.total,
                        subject(*side));
@@ -55,10 +67,9 @@ std::string growth_text(RatioPoint const& base, RatioWhatIf const& w) {
 
 // Whether more rollout GPUs pay, by the rule of the knee.
 std::string growth_verdict(RatioPoint const& base, RatioWhatIf const& w) {
-  RatioChange const c = step_change(base, w.point);
-  if (-std::log1p(c.mean) >= kLeastGain * std::log(w.to / w.from)) return "more rollout GPUs help";
-  bool const faster = c.mean < -kTold && c.high < 0;
-  return faster ? "more rollout GPUs hardly help" : "more rollout GPUs do not help";
+  double const gain = -std::log1p(step_change(base, w.point).mean) / std::log(w.to / w.from);
+  if (gain >= kLeastGain) return "more rollout GPUs help";
+  return gain >= kNoGain ? "more rollout GPUs hardly help" : "more rollout GPUs do not help";
 }
 
 std::string pace(RatioPoint const& base) {
@@ -77,32 +88,41 @@ std::string pace_sentence(RatioReport const& r) {
   return out + ".";
 }
 
-std::string bound_sentence(RatioReport const& r) {
-  RatioPoint const& base = *r.base;
+std::string bounds_text(RatioReport const& r) {
   std::string out;
-  if (RatioWhatIf const* w = what_if(r, RatioKnob::train_gpus))
-    out = fmt::format("{:.0f} -> {:.0f} trainer GPUs change the step by {}: ", w->from, w->to,
-                      change_text(step_change(base, w->point).mean));
-  out += fmt::format(
-      "the trainer waits {:.0f} % of its time for the samples that it lets be under way, and more "
-      "GPUs bring them no sooner",
-      100 * (1 - base.train / base.step));
   if (RatioWhatIf const* w = what_if(r, RatioKnob::max_concurrent))
-    out += fmt::format("; with {:.0f} samples under way the step changes by {}", w->to,
-                       change_text(step_change(base, w->point).mean));
+    out += fmt::format("with {:.0f} samples under way the step changes by {}", w->to,
+                       change_text(step_change(*r.base, w->point).mean));
   if (RatioWhatIf const* w = what_if(r, RatioKnob::max_staleness))
-    out += fmt::format("; with a staleness bound of {} by {}", w->to,
-                       change_text(step_change(base, w->point).mean));
-  out.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(out.front())));
-  return out + ".";
+    out += fmt::format("{}with a staleness bound of {} by {}", out.empty() ? "" : ", ", w->to,
+                       change_text(step_change(*r.base, w->point).mean));
+  return out;
 }
 
-std::string trainer_sentence(RatioReport const& r) {
+std::string trainer_text(RatioReport const& r) {
   RatioWhatIf const* w = what_if(r, RatioKnob::train_gpus);
   if (w == nullptr) return {};
-  return fmt::format("{:.0f} -> {:.0f} trainer GPUs change the step by {} and GPU-hours a step by {}.",
+  return fmt::format("{:.0f} -> {:.0f} trainer GPUs change the step by {} and GPU-hours a step by {}",
                      w->from, w->to, change_text(step_change(*r.base, w->point).mean),
                      change_text(gpu_hours_change(*r.base, w->point)));
+}
+
+std::string waiting_text(RatioPoint const& base) {
+  return fmt::format(
+      "the trainer waits {:.0f} % of its time for the samples that it lets be under way, and more GPUs "
+      "bring them no sooner",
+      100 * (1 - base.train / base.step));
+}
+
+// What else than rollout GPUs would change, and why where GPUs do not.
+std::string others_sentence(RatioReport const& r) {
+  std::string const parts[] = {trainer_text(r), is_bound(*r.base) ? waiting_text(*r.base) : "",
+                               bounds_text(r)};
+  std::string out;
+  for (std::string const& p : parts) out += (out.empty() || p.empty() ? "" : "; ") + p;
+  if (out.empty()) return out;
+  out.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(out.front())));
+  return out + ".";
 }
 
 std::string knee_sentence(RatioReport const& r) {
@@ -124,7 +144,7 @@ std::string best_sentence(RatioReport const& r) {
   std::string out = fmt::format("Fastest split {}: {} a step", size_text(fast.size), format(fast.step));
   out += cheap.size == fast.size ? ", also the cheapest per sample"
                                  : fmt::format("; cheapest per sample {}", size_text(cheap.size));
-  if (r.base && !(r.base->size == fast.size) && r.base_from == RatioBase::file)
+  if (!(r.base->size == fast.size) && r.base_from == RatioBase::file)
     out += fmt::format("; the file's {} takes {} ({})", size_text(r.base->size), format(r.base->step),
                        change_text(step_change(fast, *r.base).mean));
   return out + ".";
@@ -139,8 +159,8 @@ std::string parts_text(RatioPoint const& p) {
   return fmt::format("generation ({}) and training ({})", format(p.generate), format(p.train));
 }
 
-// Of the two, why the faster one is. Taking turns, a GPU works on one of two phases; in a pipeline on its own
-// all the time, but the longer of the two and what is left undone between them set the pace.
+// Of the two, why the faster one is. A synchronous step that generates longer on all GPUs than the pipeline
+// does on its part of them waits for its longest responses.
 std::string why_text(RatioReport const& r, RatioPoint const& split, bool colocated_wins) {
   RatioPoint const& c = *r.colocated.point;
   std::string const together = fmt::format("on all {} GPUs in turn {}", r.total, turns_text(c));
@@ -152,7 +172,10 @@ std::string why_text(RatioReport const& r, RatioPoint const& split, bool colocat
         "{}; apart {} run side by side, but the longer of them on its part of the GPUs takes more "
         "than both together on all",
         together, parts_text(split));
-  return fmt::format("apart {} run side by side; {}", parts_text(split), together);
+  std::string out = fmt::format("apart {} run side by side; {}", parts_text(split), together);
+  if (split.generate < c.generate)
+    out += "; there every step waits for its longest responses, apart they are spread over several steps";
+  return out;
 }
 
 std::string colocated_sentence(RatioReport const& r) {
@@ -161,7 +184,7 @@ std::string colocated_sentence(RatioReport const& r) {
   RatioPoint const& c = *r.colocated.point;
   RatioChange const change = step_change(best, c);
   std::string const times = fmt::format("{} a step against {}", format(c.step), format(best.step));
-  if (!change.sure)
+  if (!change.sure && c.steps.size() > 1)
     return fmt::format(
         "Colocated (synchronous) on the same {} GPUs: no difference from the fastest split that {} "
         "seeds can tell ({}).",
@@ -188,13 +211,9 @@ std::string band_sentence(RatioReport const& r) {
 
 std::vector<std::string> ratio_verdict(RatioReport const& r) {
   if (r.split.empty()) return {fmt::format("No split of {} GPUs can be simulated.", r.total)};
-  std::vector<std::string> all = {balance_sentence(r)};
-  if (r.base) {
-    all.push_back(pace_sentence(r));
-    bool const bound = r.base->bottleneck->limit == RatioLimit::bound;
-    all.push_back(bound ? bound_sentence(r) : trainer_sentence(r));
-    all.push_back(knee_sentence(r));
-  }
+  std::vector<std::string> all = {balance_sentence(r), pace_sentence(r), others_sentence(r),
+                                  knee_sentence(r)};
+  if (is_bound(*r.base)) std::swap(all[0], all[1]);
   all.push_back(best_sentence(r));
   all.push_back(colocated_sentence(r));
   all.push_back(band_sentence(r));

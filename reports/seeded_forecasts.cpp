@@ -8,6 +8,11 @@ SeededForecasts::SeededForecasts(ForkPool& pool, std::vector<std::uint64_t> seed
                                  std::function<void(std::size_t, std::size_t)> told)
     : pool_(pool), seeds_(std::move(seeds)), steps_(steps), told_(std::move(told)) {}
 
+std::vector<Headline> const* SeededForecasts::find(Sets const& sets) const {
+  auto const at = headlines_.find(sets);
+  return at == headlines_.end() ? nullptr : &at->second;
+}
+
 void SeededForecasts::run(std::vector<Sets> const& wanted) {
   std::vector<std::pair<Sets, std::size_t>> tasks;
   for (Sets const& sets : wanted) {

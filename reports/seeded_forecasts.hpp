@@ -23,8 +23,9 @@ class SeededForecasts {
 
   // Those that are not there yet, in parallel.
   void run(std::vector<Sets> const& wanted);
-  // One per seed. std::out_of_range: it was not run.
+  // One per seed. std::out_of_range, or null: it was not run.
   std::vector<Headline> const& of(Sets const& sets) const { return headlines_.at(sets); }
+  std::vector<Headline> const* find(Sets const& sets) const;
 
  private:
   ForkPool& pool_;

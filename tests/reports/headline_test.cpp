@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "reports/analysis.hpp"
 #include "reports/forecast.hpp"
 #include "tests/reports/small_log.hpp"
@@ -27,6 +29,21 @@ TEST(Headline, HasTheAnalysisFigures) {
   EXPECT_EQ(h.step.value, a.step.mean.value);
   EXPECT_EQ(h.pools.at(0).busy_fraction, a.pools.at(0).busy_fraction);
   EXPECT_EQ(h.phases.at(0).mean.value, a.phases.at(0).mean.value);
+}
+
+// Of every pool, no more than the step.
+TEST(Headline, HasTheTimeOfThePhasesOfAPool) {
+  Analysis const a = analyse(small_log());
+  Headline const h = headline_of(a);
+  for (std::size_t i = 0; i < h.pools.size(); ++i) {
+    Seconds sum;
+    for (PhaseTime const& p : a.phases) {
+      if (p.pool != static_cast<int>(i)) continue;
+      sum += p.mean;
+      if (p.phase == Phase::generate) sum -= p.by_activity[index_of(Activity::phase_wait)];
+    }
+    EXPECT_DOUBLE_EQ(h.pools[i].work.value, std::min(sum.value, h.step.value));
+  }
 }
 
 TEST(Forecast, ATaskComesBackFromItsText) {

@@ -34,23 +34,22 @@ std::vector<RatioPoint> splits(int total, int unit, double a = kA, double b = kB
   return out;
 }
 
-// a / r = b / (32 - r): r = 32 a / (a + b) = 32 x 960 / 1280 = 24, one of the splits.
-TEST(RatioBalance, OfTwoStraightLines) {
+// a / r = b / t: r / t = a / b = 960 / 320 = 3, 24 : 8 of 32 GPUs.
+TEST(RatioBalanceOf, TwoStraightLines) {
   auto const at = balance(splits(32, 8));
   ASSERT_TRUE(at);
-  EXPECT_NEAR(*at, 24, 1e-9);
-  EXPECT_EQ(nearest_split(splits(32, 8), *at), (RatioSize{24, 8}));
+  EXPECT_NEAR(*at, 3, 1e-9);
+  EXPECT_EQ(nearest_size(splits(32, 8), 24), (RatioSize{24, 8}));
 }
 
-// Between splits the interpolation is exact for such lines: a = b / 3 gives 32 x 320 / 1280 = 8 out of splits
-// of 5 GPUs; a = 700, b = 300: 32 x 700 / 1000 = 22.4.
-TEST(RatioBalance, IsExactBetweenSplits) {
-  EXPECT_NEAR(*balance(splits(32, 5, 320, 960)), 8, 1e-9);
-  EXPECT_NEAR(*balance(splits(32, 8, 700, 300)), 22.4, 1e-9);
+// Between points the interpolation is exact for such lines.
+TEST(RatioBalanceOf, IsExactBetweenSplits) {
+  EXPECT_NEAR(*balance(splits(32, 5, 320, 960)), 320.0 / 960, 1e-9);
+  EXPECT_NEAR(*balance(splits(32, 8, 700, 300)), 700.0 / 300, 1e-9);
 }
 
 // With a = 100 b generation takes longer at 24 : 8 still (417 s to 12.5 s).
-TEST(RatioBalance, ThereIsNoneWhereOneSideAlwaysTakesLonger) {
+TEST(RatioBalanceOf, ThereIsNoneWhereOneSideAlwaysTakesLonger) {
   auto const all = splits(32, 8, 10000, 100);
   EXPECT_FALSE(balance(all));
   EXPECT_EQ(longer_side(all), RatioSide::rollout);
@@ -59,17 +58,13 @@ TEST(RatioBalance, ThereIsNoneWhereOneSideAlwaysTakesLonger) {
   EXPECT_FALSE(longer_side(splits(32, 8)));
 }
 
-// Property: the split nearest to the balance of straight lines is one of the two fastest.
-TEST(RatioBalance, IsWhereThePipelineIsFast) {
+// Property: no split is more than one unit nearer to the least step than the balance.
+TEST(RatioBalanceOf, IsWhereThePipelineIsFast) {
   for (double a = 50; a < 2000; a *= 1.7) {
     auto const all = splits(64, 8, a, 400);
-    auto const at = balance(all);
-    if (!at) continue;
-    Seconds const best = all[*fastest(all)].step;
-    for (RatioPoint const& p : all) {
-      if (p.size == nearest_split(all, *at)) EXPECT_LE(p.step / best, 2.0) << a;
-    }
-    EXPECT_LE(std::abs(*at - all[*fastest(all)].size.rollout_gpus), 8.0) << a;
+    auto const q = balance(all);
+    if (!q) continue;
+    EXPECT_LE(std::abs(64 * *q / (1 + *q) - all[*fastest(all)].size.rollout_gpus), 8.0) << a;
   }
 }
 
@@ -142,26 +137,25 @@ TEST(RatioCheapest, IsByDollarsWhereTheyAreKnown) {
   EXPECT_FALSE(fastest({}));
 }
 
-Headline headline(double step, double rollout_waits, double train_waits) {
+Headline headline(double step, double rollout_work, double train_work) {
   Headline h;
   h.steps = 4;
   h.gpus = 40;
   h.step = Seconds(step);
   h.samples_per_second = 2;
-  for (auto const& [name, waits] : {std::pair("engines", rollout_waits), std::pair("learner", train_waits)}) {
+  for (auto const& [name, work] : {std::pair("engines", rollout_work), std::pair("learner", train_work)}) {
     PoolHeadline p;
     p.name = name;
-    p.waiting_fraction = waits;
+    p.work = Seconds(work);
     h.pools.push_back(p);
   }
   return h;
 }
 
-// Of 10 s the engines wait a tenth and the trainer 0.4: 9 and 6 s with work; the other seed has 20 s, and 20
-// and 10.
+// (10 + 20) / 2, (9 + 20) / 2 and (6 + 10) / 2 s.
 TEST(RatioPointOf, IsTheMeanOfTheSeeds) {
   RatioPoint const p =
-      ratio_point({8, 32}, {"engines", "learner"}, {headline(10, 0.1, 0.4), headline(20, 0, 0.5)});
+      ratio_point({8, 32}, {"engines", "learner"}, {headline(10, 9, 6), headline(20, 20, 10)});
   EXPECT_DOUBLE_EQ(p.step.value, 15);
   EXPECT_DOUBLE_EQ(p.generate.value, 14.5);
   EXPECT_DOUBLE_EQ(p.train.value, 8);
@@ -195,13 +189,12 @@ RatioReport report_of(std::vector<RatioPoint> const& split, RatioPoint const& ba
   r.base->bottleneck = bottleneck(base, &twice, r.schedule);
   r.what_ifs = {{RatioKnob::rollout_gpus, static_cast<double>(base.size.rollout_gpus),
                  static_cast<double>(twice.size.rollout_gpus), twice}};
-  r.lengths = {{0.5, splits(32, 8, kA / 2)}, {1, split}, {2, splits(32, 8, kA * 2)}};
+  r.lengths = {{0.5, splits(32, 8, kA / 2), {}}, {1, split, {}}, {2, splits(32, 8, kA * 2), {}}};
   r.colocated.reason = "nothing was tried";
   return r;
 }
 
-// Half and twice the generation: 32 x 480 / 800 = 19.2 and 32 x 1920 / 2240 = 27.43; of 24 splits at most, so
-// the second has none.
+// Half the generation: 32 x 480 / 800 = 19.2. Twice: 32 x 1920 / 2240 = 27.43, beyond the last split, 24 : 8.
 TEST(RatioBand, GoesFromTheLeastToTheMostBalance) {
   RatioReport r = report_of(splits(32, 8), pipeline(8, 24), pipeline(16, 24));
   auto const band = balance_band(r);
@@ -209,8 +202,26 @@ TEST(RatioBand, GoesFromTheLeastToTheMostBalance) {
   EXPECT_NEAR(band->low, 19.2, 1e-9);
   EXPECT_NEAR(band->high, 24, 1e-9);
   EXPECT_EQ(band->lengths, 2);
+  // More engines beside 24 that train find it: 24 x 6 = 144, which is 32 x 6 / 7 of a total.
+  r.lengths[2].rollout = {pipeline(8, 24, kA * 2), pipeline(16, 24, kA * 2), pipeline(160, 24, kA * 2)};
+  EXPECT_NEAR(balance_band(r)->high, 32 * 6.0 / 7, 1e-9);
   r.lengths.clear();
   EXPECT_FALSE(balance_band(r));
+}
+
+// Splits that all lie on one side: the balance of more engines beside the base's trainer, 3 for one that
+// trains.
+TEST(RatioBand, IsBesideTheTrainerWhereTheSplitsHaveNone) {
+  RatioReport r = report_of({pipeline(8, 24)}, pipeline(8, 24), pipeline(16, 24));
+  EXPECT_FALSE(report_balance(r));
+  r.rollout = {pipeline(8, 24), pipeline(48, 24), pipeline(96, 24)};
+  r.lengths = {{1, r.split, r.rollout}};
+  auto const at = report_balance(r);
+  ASSERT_TRUE(at);
+  EXPECT_FALSE(at->of_split);
+  EXPECT_NEAR(at->rollout_per_train, 3, 1e-9);
+  EXPECT_NEAR(at->rollout_gpus, 72, 1e-9);
+  EXPECT_NEAR(balance_band(r)->high, 72, 1e-9);
 }
 
 TEST(RatioVerdict, SaysThatMoreRolloutGpusHelp) {
