@@ -71,7 +71,9 @@ std::string uncertainty_text(Uncertainty const& u, int width) {
   out += fmt::format("  {:<26}{:>10}{:>12}{:>10}{:>10}{:>13}{:>10}\n", "", "forecast", "p10", "p50", "p90",
                      "model p10", "p90");
   bool const pools = has_pools(u);
-  for (FigureBand const& b : u.figures) out += figure_line(b, pools);
+  for (FigureBand const& b : u.figures) {
+    if (b.draws.p90 > 0) out += figure_line(b, pools);
+  }
   out += "  " +
          wrapped(words_of(fmt::format(
                      "p10 to p90: errors of prices and other lengths alone, which is too narrow; model: with "
@@ -83,7 +85,7 @@ std::string uncertainty_text(Uncertainty const& u, int width) {
     effects.push_back(fmt::format("{} {:+.0f} % -> {:+.1f} %", name_of(e.kind), 100 * std::expm1(e.sigma),
                                   100 * e.step_change));
   if (!effects.empty())
-    out += "  Step time when a price is one sigma dearer: " + wrapped(effects, ", ", 46, width);
+    out += "  The step when one kind of price is a sigma dearer:\n    " + wrapped(effects, ", ", 4, width);
   return out;
 }
 
