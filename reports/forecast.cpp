@@ -11,6 +11,7 @@
 #include <tuple>
 #include <utility>
 
+#include "calibrate/price_errors.hpp"
 #include "calibrate/profiles.hpp"
 #include "models/kernels.hpp"
 #include "models/pools.hpp"
@@ -48,8 +49,13 @@ SimulatedTask simulated(ScenarioResult read, ForecastTask const& task, ProfilesO
   if (free && need > *free * kShareOfFreeMemory)
     return infeasible(
         fmt::format("the forecast needs about {} of memory, {} are free", format(need), format(*free)));
-  RunOptions const run{.steps = task.steps, .seed = task.seed, .memory_as_dealt = measures_step_peak(s)};
-  EventLog log = simulate(s, profiles(s.job), run);
+  RunOptions run{.steps = task.steps, .seed = task.seed, .memory_as_dealt = measures_step_peak(s)};
+  std::vector<Profile> prices = profiles(s.job);
+  if (task.draw) {
+    prices = perturbed(prices, price_errors_for(s.job), price_scores(task.seed, *task.draw));
+    run.seed = seed_of_draw(task.seed, *task.draw);
+  }
+  EventLog log = simulate(s, prices, run);
   return {std::move(s), std::move(log), ""};
 }
 
@@ -143,13 +149,14 @@ class Forecaster {
 }  // namespace
 
 std::string to_text(ForecastTask const& t) {
-  return Json({t.source, t.sets, t.seed, t.steps}).dump(-1, ' ', false, Json::error_handler_t::replace);
+  return Json({t.source, t.sets, t.seed, t.steps, t.draw ? Json(*t.draw) : Json()})
+      .dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 ForecastTask forecast_task_from_text(std::string const& text) {
   Json const j = Json::parse(text);
   return {j.at(0).get<int>(), j.at(1).get<std::vector<std::string>>(), j.at(2).get<std::uint64_t>(),
-          j.at(3).get<int>()};
+          j.at(3).get<int>(), j.at(4).is_null() ? std::nullopt : std::optional(j.at(4).get<std::uint32_t>())};
 }
 
 SimulatedTask simulated(ScenarioSource const& source, ForecastTask const& task) {

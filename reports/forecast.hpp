@@ -26,6 +26,8 @@ struct ForecastTask {
   std::vector<std::string> sets;  // "train.parallel.tp=2", after those of the source
   std::uint64_t seed = 1;
   int steps = 1;
+  // With the prices and lengths of this draw (models/price_draw.hpp), the same for every layout.
+  std::optional<std::uint32_t> draw = {};
 };
 std::string to_text(ForecastTask const& t);
 ForecastTask forecast_task_from_text(std::string const& text);

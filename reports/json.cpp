@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "reports/uncertainty_report.hpp"
+
 namespace rollcast {
 namespace {
 
@@ -233,7 +235,7 @@ double nine_digits(double v) {
   return rounded + 0.0;
 }
 
-std::string json_text(Analysis const& a) {
+std::string json_text(Analysis const& a, Uncertainty const* uncertainty) {
   bool const rates = a.step.steps > 0;
   Json utilization = Json::object();
   Json memory = Json::object();
@@ -266,6 +268,7 @@ std::string json_text(Analysis const& a) {
               {"incident", incident_json(a)},
               {"critical_path", path_json(a)}};
   if (a.long_run) out["long_run"] = goodput_json(*a.long_run);
+  if (uncertainty != nullptr) out["uncertainty"] = uncertainty_json(*uncertainty);
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 

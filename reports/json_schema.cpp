@@ -161,7 +161,34 @@ constexpr JsonKey kRunKeys[] = {
     {"long_run.of_a_restart.load_seconds", "number", "the checkpoint"},
     {"long_run.best.daly_every", "integer", "steps from one checkpoint to the next by Daly's formula"},
     {"long_run.best.simulated_every", "integer", "by simulation, the best of thirteen around that"},
-    {"long_run.best.goodput", "number", "mean, with best.simulated_every"}};
+    {"long_run.best.goodput", "number", "mean, with best.simulated_every"},
+    {"uncertainty.draws", "integer",
+     "simulations with drawn prices and other lengths; without `--draws` there is no uncertainty"},
+    {"uncertainty.completed", "integer", "draws that completed a step: the bands are over these"},
+    {"uncertainty.figures[].name", "text",
+     "step_seconds, tokens_per_second_per_gpu, samples_per_second, gpu_hours_per_step, dollars_per_step "
+     "(where "
+     "every GPU has a price), weight_sync_seconds; mean_seconds of a phase; busy_fraction and peak_bytes of "
+     "a "
+     "pool"},
+    {"uncertainty.figures[].pool", "text or null", "null: of the run"},
+    {"uncertainty.figures[].phase", "text or null", "null: not of a phase"},
+    {"uncertainty.figures[].forecast", "number", "without any error of prices"},
+    {"uncertainty.figures[].draws.p10", "number",
+     "a further draw lies below it with chance 0.1 (order statistics at places q (n + 1))"},
+    {"uncertainty.figures[].draws.p50", "number", "median"},
+    {"uncertainty.figures[].draws.p90", "number", "with chance 0.9"},
+    {"uncertainty.figures[].with_model.p10", "number",
+     "with what forecasts of measured runs were wrong by besides; with_model is null where none was "
+     "measured"},
+    {"uncertainty.figures[].with_model.p50", "number", "that of the draws"},
+    {"uncertainty.figures[].with_model.p90", "number", "the same above"},
+    {"uncertainty.model_error", "text", "where that error is from"},
+    {"uncertainty.price_effects[].kind", "text",
+     "kind of price that moves the step, largest effect first: products, decode attention, ..."},
+    {"uncertainty.price_effects[].sigma", "number",
+     "of the logarithm of a factor on all its times (of pools with several cards the largest)"},
+    {"uncertainty.price_effects[].step_change", "number", "step / step - 1 when it is one sigma dearer"}};
 
 constexpr JsonKey kMemoryKeys[] = {
     {"schema", "integer", "1: the version of these shapes"},
@@ -316,6 +343,10 @@ constexpr JsonKey kValidateKeys[] = {
     {"cases[].left_out_error", "number or null",
      "error with the case taken out of that fit; null where nothing was fitted on it"},
     {"cases[].reason", "text or null", "why there is no forecast"},
+    {"cases[].draws.p10", "number",
+     "of draws of prices and lengths; no draws without `--draws` or a forecast"},
+    {"cases[].draws.p50", "number", "median"},
+    {"cases[].draws.p90", "number", "a further draw lies below it with chance 0.9"},
     {"pairs[].a", "text",
      "two cases of one source, with the same model, algorithm, samples a step and lengths, whose measured "
      "steps differ by more than 10 %"},
@@ -335,7 +366,18 @@ constexpr JsonKey kValidateKeys[] = {
      "the median in which a case that a number was fitted on counts with its error when left out"},
     {"summaries[].worst", "number or null", "the largest"},
     {"summaries[].worst_case", "text or null", "the case that has it"},
-    {"not_measured[]", "text", "scenarios without measured values"}};
+    {"not_measured[]", "text", "scenarios without measured values"},
+    {"coverage[].grades", "text", "A, A- or other: whose cases; without `--draws` there is no coverage"},
+    {"coverage[].kind", "text", "step, phases, throughput or memory"},
+    {"coverage[].values", "integer", "measured values with draws"},
+    {"coverage[].sources", "integer", "sources that these come from"},
+    {"coverage[].width", "number", "median of the half width of p10 to p90, of the logarithm"},
+    {"coverage[].draws.share", "number", "of the measured values that lie within p10 to p90 of the draws"},
+    {"coverage[].draws.share_by_source", "number", "mean over the sources of the share of each"},
+    {"coverage[].model_term", "number",
+     "the error besides prices and lengths, added in squares to the half width, that brings 80 % inside"},
+    {"coverage[].with_model.share", "number", "inside then, each source by the term of the others"},
+    {"coverage[].with_model.share_by_source", "number", "mean over the sources of the share of each"}};
 
 constexpr JsonKey kBlameKeys[] = {
     {"schema", "integer", "1: the version of these shapes"},

@@ -20,16 +20,6 @@ constexpr std::string_view kStep = "step_seconds";
 constexpr std::string_view kPhase = "phase.";
 constexpr std::array<std::string_view, 5> kKinds = {"step", "phases", "throughput", "memory", "other"};
 
-std::string_view kind_of(std::string_view quantity) {
-  if (quantity == kStep) return kKinds[0];
-  if (quantity.starts_with(kPhase)) return kKinds[1];
-  if (quantity == "tokens_per_second_per_gpu" || quantity == "samples_per_second") return kKinds[2];
-  if (quantity.starts_with("peak_") || quantity == "max_context_tokens") return kKinds[3];
-  return kKinds[4];
-}
-
-bool is_grade_a(ValidationCase const& c) { return c.grade == "A" || c.grade == "A-"; }
-
 std::string shape_text(FixedLength const& l) { return fmt::format("{} tokens", l.tokens); }
 std::string shape_text(LogNormalLength const& l) {
   return fmt::format("log-normal({:.6g}, {:.6g}){} tokens", l.mu, l.sigma,
@@ -132,6 +122,16 @@ ErrorSummary summary(std::vector<ValidationCase> const& cases, std::string_view 
 }
 
 }  // namespace
+
+std::string_view kind_of(std::string_view quantity) {
+  if (quantity == kStep) return kKinds[0];
+  if (quantity.starts_with(kPhase)) return kKinds[1];
+  if (quantity == "tokens_per_second_per_gpu" || quantity == "samples_per_second") return kKinds[2];
+  if (quantity.starts_with("peak_") || quantity == "max_context_tokens") return kKinds[3];
+  return kKinds[4];
+}
+
+bool is_grade_a(ValidationCase const& c) { return c.grade == "A" || c.grade == "A-"; }
 
 std::optional<double> error_of(std::optional<double> const& predicted, double measured) {
   if (!predicted || !(measured > 0)) return std::nullopt;

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "scenarios/scenario.hpp"
@@ -19,9 +20,14 @@ struct MeasuredQuantity {
   // Of a case that a number of the forecast was fitted on: the forecast with that case taken out of the fit.
   std::optional<double> left_out;
   std::string why;  // no forecast: the reason
+  // The forecasts of draws of prices and lengths (models/price_draw.hpp); empty: none were made.
+  std::vector<double> draws = {};
 };
 
 std::optional<double> error_of(std::optional<double> const& predicted, double measured);
+
+// "step", "phases", "throughput", "memory" or "other".
+std::string_view kind_of(std::string_view quantity);
 
 struct ValidationCase {
   std::string name;  // of the scenario
@@ -35,6 +41,9 @@ struct ValidationCase {
   std::string expected = {};            // what the scenario expects; empty: nothing
   std::vector<std::string> unmet = {};  // what came otherwise
 };
+
+// Of grade A or A-.
+bool is_grade_a(ValidationCase const& c);
 
 // The case of a scenario that has a `measured:` or an `expected:` block, without any forecast. Same work: the
 // same model, algorithm and adapter, as many samples a step, and the same lengths of prompts and responses.

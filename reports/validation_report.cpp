@@ -5,8 +5,10 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "reports/coverage.hpp"
 #include "reports/json.hpp"
 #include "reports/text_layout.hpp"
+#include "reports/uncertainty.hpp"
 
 namespace rollcast {
 namespace {
@@ -118,16 +120,38 @@ Json or_null(std::optional<T> const& v) {
 Json digits(std::optional<double> const& v) { return v ? Json(nine_digits(*v)) : Json(nullptr); }
 
 Json quantity_json(ValidationCase const& c, MeasuredQuantity const& q) {
-  return {{"case", c.name},
-          {"source", c.source},
-          {"grade", c.grade},
-          {"quantity", q.name},
-          {"predicted", digits(q.predicted)},
-          {"measured", nine_digits(q.measured)},
-          {"error", digits(error_of(q.predicted, q.measured))},
-          {"fitted", c.fitted},
-          {"left_out_error", digits(error_of(q.left_out, q.measured))},
-          {"reason", q.why.empty() ? Json(nullptr) : Json(q.why)}};
+  Json out = {{"case", c.name},
+              {"source", c.source},
+              {"grade", c.grade},
+              {"quantity", q.name},
+              {"predicted", digits(q.predicted)},
+              {"measured", nine_digits(q.measured)},
+              {"error", digits(error_of(q.predicted, q.measured))},
+              {"fitted", c.fitted},
+              {"left_out_error", digits(error_of(q.left_out, q.measured))},
+              {"reason", q.why.empty() ? Json(nullptr) : Json(q.why)}};
+  if (q.draws.empty()) return out;
+  Band const b = band_of(q.draws);
+  out["draws"] = {{"p10", nine_digits(b.p10)}, {"p50", nine_digits(b.p50)}, {"p90", nine_digits(b.p90)}};
+  return out;
+}
+
+Json covered_json(Covered const& c) {
+  return {{"share", nine_digits(c.share)}, {"share_by_source", nine_digits(c.share_by_source)}};
+}
+
+Json coverage_json(std::vector<CoverageRow> const& rows) {
+  Json out = Json::array();
+  for (CoverageRow const& r : rows)
+    out.push_back({{"grades", r.grade_a ? "A, A-" : "other"},
+                   {"kind", r.kind},
+                   {"values", r.draws.cases},
+                   {"sources", r.draws.sources},
+                   {"width", nine_digits(r.width)},
+                   {"draws", covered_json(r.draws)},
+                   {"model_term", nine_digits(r.term)},
+                   {"with_model", covered_json(r.with_model)}});
+  return out;
 }
 
 Json unread_json(ValidationCase const& c) {
@@ -144,7 +168,7 @@ std::string validation_text(Validation const& v, PairsShown pairs) {
       fmt::format("{:<38}{:>11}{:>10}{:>11}{:>11}\n", "case", "predicted", "measured", "error", "left out");
   for (ValidationCase const& c : v.cases) out += case_text(c);
   out += "left out: the error with the case taken out of the fits that used it; -: none did\n";
-  out += summaries_text(v) + pairs_text(v, pairs) + expectations_text(v);
+  out += summaries_text(v) + coverage_text(coverage(v.cases)) + pairs_text(v, pairs) + expectations_text(v);
   if (!v.not_measured.empty()) {
     out += "\nWithout measured values: ";
     for (std::size_t i = 0; i < v.not_measured.size(); ++i)
@@ -183,12 +207,13 @@ std::string validation_json(Validation const& v) {
                          {"median_left_out", digits(s.median_left_out)},
                          {"worst", digits(s.worst)},
                          {"worst_case", s.worst ? Json(s.worst_case) : Json(nullptr)}});
-  Json const all = {{"schema", kSchema},
-                    {"cases", std::move(cases)},
-                    {"pairs", std::move(pairs)},
-                    {"summaries", std::move(summaries)},
-                    {"expected", std::move(expected)},
-                    {"not_measured", v.not_measured}};
+  Json all = {{"schema", kSchema},
+              {"cases", std::move(cases)},
+              {"pairs", std::move(pairs)},
+              {"summaries", std::move(summaries)},
+              {"expected", std::move(expected)},
+              {"not_measured", v.not_measured}};
+  if (auto const rows = coverage(v.cases); !rows.empty()) all["coverage"] = coverage_json(rows);
   return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

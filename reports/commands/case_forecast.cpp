@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
+#include "calibrate/price_errors.hpp"
 #include "calibrate/profiles.hpp"
 #include "models/context_limit.hpp"
 #include "models/ledger.hpp"
@@ -38,9 +40,12 @@ int steps_of(Scenario const& s) {
   return std::max(s.expected->steps.value_or(steps), s.expected->step.value_or(0));
 }
 
-std::string figures_text(Scenario const& s, std::vector<Profile> const& profiles) {
-  Analysis const a =
-      analyse(simulate(s, profiles, {.steps = steps_of(s), .memory_as_dealt = measures_step_peak(s)}));
+RunOptions options_of(Scenario const& s) {
+  return {.steps = steps_of(s), .memory_as_dealt = measures_step_peak(s)};
+}
+
+std::string figures_text(Scenario const& s, std::vector<Profile> const& profiles, RunOptions const& options) {
+  Analysis const a = analyse(simulate(s, profiles, options));
   std::string why;
   if (a.outcome != Outcome::completed) {
     why = std::string(name_of(a.outcome));
@@ -55,12 +60,15 @@ std::string figures_text(Scenario const& s, std::vector<Profile> const& profiles
       .dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-Figures figures_of(Scenario const& s, std::vector<Profile> const& p) {
-  ApartResult const r = run_apart([&] { return figures_text(s, p); });
+Figures figures_from(ApartResult const& r) {
   if (!r.error.empty()) return {{}, "failed: " + r.error};
   Json const json = Json::parse(r.text);
   return {json["values"].get<std::map<std::string, double>>(), json["why"].get<std::string>(),
           json["unmet"].get<std::vector<std::string>>()};
+}
+
+Figures figures_of(Scenario const& s, std::vector<Profile> const& p) {
+  return figures_from(run_apart([&] { return figures_text(s, p, options_of(s)); }));
 }
 
 // What the ledger alone tells where there is no run.
@@ -136,6 +144,33 @@ ValidationCase forecast_case(Scenario const& s) {
       q.left_out = found->second;
   }
   return c;
+}
+
+std::string drawn_case_task(std::string const& file, std::uint32_t draw) { return Json({file, draw}).dump(); }
+
+std::string drawn_case(std::string const& task) {
+  Json const json = Json::parse(task);
+  auto const draw = json.at(1).get<std::uint32_t>();
+  ScenarioResult const read = read_scenario_file(json.at(0).get<std::string>(), {});
+  if (!read.scenario) throw std::runtime_error("no good scenario");
+  Scenario const& s = *read.scenario;
+  if (std::string const why = obstacle(s); !why.empty()) throw std::runtime_error(why);
+  RunOptions options = options_of(s);
+  auto const prices =
+      perturbed(profiles_for(s.job), price_errors_for(s.job), price_scores(options.seed, draw));
+  options.seed = seed_of_draw(options.seed, draw);
+  return figures_text(s, prices, options);
+}
+
+void add_draws(ValidationCase& c, Scenario const& s, std::vector<ApartResult> const& draws) {
+  for (ApartResult const& draw : draws) {
+    Figures const figures = figures_from(draw);
+    for (std::size_t i = 0; i < c.quantities.size(); ++i) {
+      auto const found = figures.values.find(s.measured->values[i].first);
+      if (c.quantities[i].predicted && found != figures.values.end())
+        c.quantities[i].draws.push_back(found->second);
+    }
+  }
 }
 
 }  // namespace rollcast

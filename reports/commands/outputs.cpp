@@ -21,6 +21,7 @@
 #include "reports/output_file.hpp"
 #include "reports/terminal.hpp"
 #include "reports/trace.hpp"
+#include "reports/uncertainty_report.hpp"
 
 namespace rollcast {
 namespace {
@@ -117,21 +118,23 @@ bool takes_standard_output(OutputOptions const& options) {
   return std::any_of(paths.begin(), paths.end(), [](std::string const& p) { return file_behind(p) == "-"; });
 }
 
-int write_outputs(EventLog const& log, OutputOptions const& options) {
+int write_outputs(EventLog const& log, OutputOptions const& options, Uncertainty const* uncertainty) {
   Analysis const analysis = analyse(log);
   std::string error;
   auto const write = [&](std::string const& path, auto const& make) {
     if (error.empty() && !path.empty()) error = write_file(path, make());
   };
   write(options.log, [&] { return log_text(log); });
-  write(options.json, [&] { return json_text(analysis); });
+  write(options.json, [&] { return json_text(analysis, uncertainty); });
   write(options.csv, [&] { return csv_text(log); });
   write(options.trace, [&] { return trace_text(log); });
   write(options.html, [&] { return run_page(log, analysis); });
   if (!options.quiet && !takes_standard_output(options))
     write("-", [&] {
-      return options.incident ? incident_text(analysis, terminal_options())
-                              : render_terminal(analysis, terminal_options());
+      if (options.incident) return incident_text(analysis, terminal_options());
+      std::string text = render_terminal(analysis, terminal_options());
+      if (uncertainty != nullptr) text += uncertainty_text(*uncertainty, terminal_options().width);
+      return text;
     });
   if (!error.empty()) {
     print_error(error);

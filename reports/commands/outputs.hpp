@@ -9,6 +9,8 @@
 
 namespace rollcast {
 
+struct Uncertainty;
+
 struct OutputOptions {
   std::string json;  // paths; empty: not wanted, "-": standard output in place of the report
   std::string csv;
@@ -32,8 +34,10 @@ std::string output_conflict(std::vector<std::string> const& outputs, std::vector
 // Whether an output takes standard output, so that nothing else may be printed there.
 bool takes_standard_output(OutputOptions const& options);
 
-// Writes every output; returns the exit code: 0, 2 after a failed write was told on standard error, or 3.
-// "oom" is also an engine that refuses to start for want of memory, "stall" also a deadlock.
-int write_outputs(EventLog const& log, OutputOptions const& options);
+// Writes every output, with the bands of the figures where there were draws; returns the exit code: 0, 2
+// after a failed write was told on standard error, or 3. "oom" is also an engine that refuses to start for
+// want of memory, "stall" also a deadlock.
+int write_outputs(EventLog const& log, OutputOptions const& options,
+                  Uncertainty const* uncertainty = nullptr);
 
 }  // namespace rollcast

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "calibrate/price_errors.hpp"
 #include "calibrate/profiles.hpp"
 #include "models/pools.hpp"
 #include "reports/commands/commands.hpp"
@@ -19,6 +20,7 @@
 #include "reports/incident_dumps.hpp"
 #include "reports/memory_snapshot.hpp"
 #include "reports/output_file.hpp"
+#include "reports/run_draws.hpp"
 #include "reports/step_peak.hpp"
 #include "scenarios/explain.hpp"
 #include "sim/simulate.hpp"
@@ -36,6 +38,7 @@ struct Arguments {
   std::string max_memory;
   std::string profile;
   std::string dumps;
+  int draws = 0;
 };
 
 // One sentence when the forecast would take more memory than it may; empty if it fits.
@@ -61,10 +64,16 @@ int refuse(std::string const& sentence) {
   return 2;
 }
 
-// Of each pool. A profile of the user's is for the pools of its card; with one pool that is checked.
-std::optional<std::vector<Profile>> profiles_of(Arguments const& arguments, Job const& job) {
-  std::vector<Profile> profiles = profiles_for(job);
-  if (arguments.profile.empty()) return profiles;
+// Of each pool.
+struct Prices {
+  std::vector<Profile> profiles;
+  std::vector<PriceErrors> errors;
+};
+
+// A profile of the user's is for the pools of its card; with one pool that is checked.
+std::optional<Prices> prices_of(Arguments const& arguments, Job const& job) {
+  Prices prices{profiles_for(job), price_errors_for(job)};
+  if (arguments.profile.empty()) return prices;
   auto const text = read_profile(arguments.profile);
   if (!text) return std::nullopt;
   std::vector<Pool> const pools = pools_of(job);
@@ -76,9 +85,10 @@ std::optional<std::vector<Profile>> profiles_of(Arguments const& arguments, Job 
       print_error(arguments.profile + ": " + profile.error);
       return std::nullopt;
     }
-    profiles[i] = std::move(*profile.value);
+    prices.profiles[i] = std::move(*profile.value);
+    prices.errors[i] = price_errors(completed(*text, gpu, name_of(job.rollout.kind)), gpu);
   }
-  return profiles;
+  return prices;
 }
 
 // A file for each rank that dumps. Empty, or what went wrong.
@@ -112,17 +122,22 @@ int run(Arguments const& arguments) {
   }
   if (std::string const problem = memory_problem(scenario->job, arguments); !problem.empty())
     return refuse(problem);
-  auto const profiles = profiles_of(arguments, scenario->job);
-  if (!profiles) return 2;
+  auto const prices = prices_of(arguments, scenario->job);
+  if (!prices) return 2;
+  std::vector<Profile> const& profiles = prices->profiles;
   if (arguments.explain) {
     std::string told = explain(*scenario) + "\n";
-    for (Profile const& p : *profiles) told += sentence(p.note) + "\n\n";
+    for (Profile const& p : profiles) told += sentence(p.note) + "\n\n";
     if (std::string const error = write_file("-", told); !error.empty()) return refuse(error);
   }
   RunOptions options = arguments.run;
   options.memory_as_dealt = measures_step_peak(*scenario);
   options.record_allocations = !arguments.outputs.snapshot.empty();
-  EventLog const log = simulate(*scenario, *profiles, options);
+  std::optional<Uncertainty> uncertainty;
+  if (arguments.draws > 0)
+    uncertainty =
+        drawn_uncertainty({*scenario, profiles, prices->errors, options}, arguments.draws, usable_cores());
+  EventLog const log = simulate(*scenario, profiles, options);
   if (log.snapshot) {
     bool const pickle = arguments.outputs.snapshot.ends_with(".pickle");
     std::string const text = pickle ? snapshot_pickle(*log.snapshot) : snapshot_json(*log.snapshot);
@@ -130,7 +145,7 @@ int run(Arguments const& arguments) {
       return refuse(error);
   }
   if (std::string const error = write_dumps(log, arguments.dumps); !error.empty()) return refuse(error);
-  return write_outputs(log, arguments.outputs);
+  return write_outputs(log, arguments.outputs, uncertainty ? &*uncertainty : nullptr);
 }
 
 }  // namespace
@@ -147,6 +162,11 @@ void add_run_command(CLI::App& app, int& exit_code) {
       ->capture_default_str()
       ->check(whole_number(0, UINT64_MAX))
       ->type_name("S");
+  command
+      ->add_option("--draws", arguments->draws,
+                   "Show p10 - p50 - p90 of every figure over so many draws of prices and lengths, 32 say")
+      ->check(whole_number(kFewestDraws, kMostDraws))
+      ->type_name("N");
   command
       ->add_option("--profile", arguments->profile,
                    "Prices of your own (rollcast calibrate fit); default: the built-in ones of the GPU")

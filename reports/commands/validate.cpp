@@ -14,7 +14,9 @@
 #include "reports/commands/option_checks.hpp"
 #include "reports/commands/outputs.hpp"
 #include "reports/commands/scenario_input.hpp"
+#include "reports/fork_pool.hpp"
 #include "reports/output_file.hpp"
+#include "reports/uncertainty.hpp"
 #include "reports/validation_report.hpp"
 
 namespace rollcast {
@@ -27,6 +29,7 @@ struct Arguments {
   std::string json;
   bool all_pairs = false;
   bool fail_on_unmet = false;
+  int draws = 0;
 };
 
 bool has_unmet(Validation const& v) {
@@ -68,6 +71,12 @@ ValidationCase unread_case(std::string const& file, std::vector<Problem> const& 
   return c;
 }
 
+std::vector<ApartResult> drawn(ForkPool& pool, std::string const& file, int draws) {
+  std::vector<std::string> tasks;
+  for (int i = 0; i < draws; ++i) tasks.push_back(drawn_case_task(file, static_cast<std::uint32_t>(i)));
+  return run_all(pool, tasks);
+}
+
 int refuse(std::string const& sentence) {
   print_error(sentence);
   return 2;
@@ -84,6 +93,8 @@ int validate_folder(Arguments const& arguments) {
     return refuse(conflict);
 
   int exit_code = 0;
+  std::optional<ForkPool> pool;
+  if (arguments.draws > 0) pool.emplace(usable_cores(), drawn_case);
   std::vector<ValidationCase> cases;
   std::vector<std::string> not_measured;
   for (std::string const& file : *files) {
@@ -97,6 +108,8 @@ int validate_folder(Arguments const& arguments) {
       not_measured.push_back(read.scenario->name);
     } else {
       cases.push_back(forecast_case(*read.scenario));
+      if (pool && !cases.back().quantities.empty())
+        add_draws(cases.back(), *read.scenario, drawn(*pool, file, arguments.draws));
     }
   }
   if (cases.empty()) {
@@ -129,6 +142,12 @@ void add_validate_command(CLI::App& app, int& exit_code) {
                     "Show all pairs of layouts, not only those where the forecast names the slower one");
   command->add_flag("--fail-on-unmet", arguments->fail_on_unmet,
                     "Exit with 3 if an `expected:` outcome does not hold");
+  command
+      ->add_option("--draws", arguments->draws,
+                   "Forecast each run with so many draws of prices and lengths, too, and count how often the "
+                   "measured value lies within their p10 to p90")
+      ->check(whole_number(kFewestDraws, kMostDraws))
+      ->type_name("N");
   command->footer("Example:\n  rollcast validate scenarios/published --json errors.json");
   command->callback([arguments, &exit_code] { exit_code = validate_folder(*arguments); });
 }

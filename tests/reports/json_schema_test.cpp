@@ -11,6 +11,7 @@
 #include "reports/json.hpp"
 #include "reports/memory_report.hpp"
 #include "reports/resume_report.hpp"
+#include "reports/uncertainty.hpp"
 #include "reports/validation_report.hpp"
 #include "reports/weights_report.hpp"
 #include "tests/reports/small_log.hpp"
@@ -59,7 +60,10 @@ TEST(JsonSchema, ListsExactlyTheKeysOfARun) {
   incident.stalls = {stall};
   incident.happenings.emplace_back().ranks = {0};
   incident.remedies.emplace_back();
-  std::set<std::string> keys = written(json_text(analyse(incident)));
+  Uncertainty drawn;
+  drawn.figures = {{{}, {}, Band()}};
+  drawn.effects.emplace_back();
+  std::set<std::string> keys = written(json_text(analyse(incident), &drawn));
   keys.merge(written(json_text(analyse(small_log_of_a_long_run()))));
   // Of a completed run these lists are empty.
   for (char const* empty : {"oom[]", "failures[]", "stalls[]", "incident"}) keys.erase(empty);
@@ -113,7 +117,7 @@ TEST(JsonSchema, ListsExactlyTheKeysOfABlame) {
 }
 
 TEST(JsonSchema, ListsExactlyTheKeysOfAValidation) {
-  MeasuredQuantity const step{"step_seconds", 10, 11, std::nullopt, ""};
+  MeasuredQuantity const step{"step_seconds", 10, 11, std::nullopt, "", {10, 11}};
   ValidationCase const a{"a", "source", "A", "work", false, {step}, ""};
   ValidationCase b = a;
   b.quantities[0].measured = 20;

@@ -224,5 +224,20 @@ TEST(PublishedScenarios, AreForecastOrSayWhy) {
   EXPECT_TRUE(j["not_measured"].empty());
 }
 
+// As many draws as asked for stand behind each forecast, and the bands are the same every time.
+TEST_F(ValidateCommand, CountsHowOftenDrawsHoldTheMeasuredValue) {
+  write("a.yaml", scenario(kMegatron, measured("x", "step_seconds: 10")));
+  CommandRun const r = run({"--draws", "9", "--json", "-"});
+  ASSERT_EQ(r.exit_code, 0) << r.err;
+  Json const j = Json::parse(r.out);
+  Json const& band = j["cases"][0]["draws"];
+  EXPECT_LT(band["p10"], band["p50"]);
+  EXPECT_LT(band["p50"], band["p90"]);
+  EXPECT_EQ(j["coverage"][0]["values"], 1);
+  EXPECT_EQ(j["coverage"][0]["draws"]["share"], 0);  // 10 s it does not take
+  EXPECT_EQ(run({"--draws", "9", "--json", "-"}).out, r.out);
+  EXPECT_FALSE(json().contains("coverage"));
+}
+
 }  // namespace
 }  // namespace rollcast
