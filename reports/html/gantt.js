@@ -46,7 +46,9 @@ export function ganttSection(data) {
   };
 
   const color = (i) => (by === 'phase' || i.window ? phaseColor(phase(i.phase)) : activityColor(activity(i.activity)));
-  const waits = (i) => by === 'phase' && !i.window && i.activity >= kWorks;
+  // By phase, time that the ranks wait is pale; of gathered segments by the share of it.
+  const works = (i) => i.mix.reduce((sum, [a, , share]) => sum + (a < kWorks ? share : 0), 0) / i.mix.reduce((sum, m) => sum + m[2], 0);
+  const opacity = (i) => (by === 'phase' && !i.window ? 0.25 + 0.75 * works(i) : 1);
 
   const draw = (params, api) => {
     const i = items[params.dataIndex];
@@ -55,9 +57,9 @@ export function ganttSection(data) {
     const height = Math.max(3, api.size([0, 1])[1] - 3);
     const shape = graphic.clipRectByRect({ x: a[0], y: a[1] - height / 2, width: Math.max(b[0] - a[0], 0.6), height }, params.coordSys);
     if (!shape) return undefined;
-    const rect = { type: 'rect', shape, style: { fill: color(i), opacity: waits(i) ? 0.28 : 1 }, emphasis: { style: { stroke: paper().text, lineWidth: 2, opacity: waits(i) ? 0.45 : 1 } } };
-    if (!i.window || shape.width < 46) return rect;
-    return { type: 'group', children: [rect, { type: 'text', silent: true, style: { text: phase(i.phase), x: shape.x + shape.width / 2, y: shape.y + height / 2, align: 'center', verticalAlign: 'middle', fill: '#fff', stroke: 'rgba(0,0,0,.35)', lineWidth: 2, fontSize: 11.5, width: shape.width - 8, overflow: 'truncate' } }] };
+    const rect = { type: 'rect', shape, style: { fill: color(i), opacity: opacity(i) }, emphasis: { style: { stroke: paper().text, lineWidth: 2 } } };
+    if (!i.window || shape.width < phase(i.phase).length * 6.4 + 6) return rect;
+    return { type: 'group', children: [rect, { type: 'text', silent: true, style: { text: phase(i.phase), x: shape.x + shape.width / 2, y: shape.y + height / 2, align: 'center', verticalAlign: 'middle', fill: '#fff', stroke: 'rgba(0,0,0,.35)', lineWidth: 2, fontSize: 11.5 } }] };
   };
 
   const range = [t.start, t.end];
