@@ -1,5 +1,5 @@
 // The page of `rollcast compare`: the same work by several runs, side by side.
-import { asTable, bars, choice, h, section, table } from './dom.js';
+import { asTable, bars, h, section, select, table } from './dom.js';
 import { digits, figure, gib, percent, seconds } from './format.js';
 import { activityVar, phaseVar, seriesVar } from './theme.js';
 import { cards, verdictSection } from './verdict.js';
@@ -28,10 +28,11 @@ const kFigures = [
 const kBy = { speed: 'Fastest', gpu_hours: 'Fewest GPU hours', dollars: 'Cheapest' };
 
 function winnerCards(data) {
-  return (data.winners || []).filter((w) => w.contender).map((w) => ({
-    name: kBy[w.by] || w.by, value: w.contender, tone: w.decided ? 'good' : '',
-    note: !w.next ? 'the only one' : `${known(w.ratio) ? `${times(w.ratio)} better than ${w.next}` : `before ${w.next}`}${known(w.low) ? ` (95 %: ${interval(w.low, w.high)})` : ', one seed: no interval'}${w.decided ? '' : '; no difference that we can tell'}`,
-  }));
+  return (data.winners || []).filter((w) => w.contender).map((w) => {
+    const than = w.next ? ` against ${w.next}` : ', the only one that can';
+    const range = known(w.low) ? `; 95 %: ${interval(w.low, w.high)}` : w.next ? '; one seed, no interval' : '';
+    return { name: kBy[w.by] || w.by, value: !w.next || !known(w.ratio) ? '1 of 1' : w.decided ? times(w.ratio) : 'no difference', tone: w.decided ? 'good' : '', note: `${w.contender}${than}${range}${w.decided || !w.next ? '' : ': none that we can tell'}` };
+  });
 }
 
 // The speed of each against the best, with its interval as a whisker.
@@ -63,7 +64,7 @@ function figuresSection(data) {
     box.replaceChildren(bars(data.contenders.map((c, i) => ({ name: c.name, parts: known(c[key]) ? [{ name: f.name, value: c[key], text: f.text(c[key]), color: seriesVar(i) }] : [], numbers: [known(c[key]) ? f.text(c[key]) : 'not known'], words: key === 'step_seconds_mean' && known(c.step_seconds_p10) ? `p10-p90 ${seconds(c.step_seconds_p10)} to ${seconds(c.step_seconds_p90)}` : '' })), whole), h('p', { class: 'soft small' }, f.less ? 'The shorter the better.' : 'The longer the better.'));
   };
   show(there[0].key);
-  return section('figures', 'Side by side', h('div', { class: 'tools' }, choice('Figure', there.map((f) => ({ value: f.key, name: f.name })), there[0].key, show)), box,
+  return section('figures', 'Side by side', h('div', { class: 'tools' }, select('Figure', there.map((f) => ({ value: f.key, name: f.name })), there[0].key, show)), box,
     asTable([{ name: '' }, ...data.contenders.map((c) => ({ name: c.name, num: true }))], () => there.map((f) => [f.name, ...data.contenders.map((c) => (known(c[f.key]) ? f.text(c[f.key]) : ''))])));
 }
 

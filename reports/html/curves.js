@@ -4,7 +4,7 @@ import { asTable, h, legend, section, select } from './dom.js';
 import { figure, gib, percent, seconds, timeAxis } from './format.js';
 import { paper, seriesColor, seriesVar } from './theme.js';
 
-const xAxis = (range, more = {}) => valueAxis({ min: range[0], max: range[1], axisLabel: { formatter: timeAxis(range[1] - range[0]), hideOverlap: true, ...(more.axisLabel || {}) }, ...Object.fromEntries(Object.entries(more).filter(([k]) => k !== 'axisLabel')) });
+const xAxis = (range, more = {}) => valueAxis({ min: range[0], max: range[1], axisLabel: { formatter: timeAxis(range[1] - range[0]), hideOverlap: true, showMinLabel: range[0] === 0, showMaxLabel: false, ...(more.axisLabel || {}) }, ...Object.fromEntries(Object.entries(more).filter(([k]) => k !== 'axisLabel')) });
 
 // The last index whose time is at or before t.
 function before(times, t) {
@@ -25,6 +25,9 @@ function rounded(v) {
   return Math.ceil(v / step) * step;
 }
 
+// A value that holds until the next time: two points where it changes.
+const held = (times, values) => times.flatMap((t, i) => (i === 0 ? [[t, values[0]]] : [[t, values[i - 1]], [t, values[Math.min(i, values.length - 1)]]]));
+
 const cellTimes = (range, count) => Array.from({ length: count + 1 }, (_, i) => range[0] + ((range[1] - range[0]) * i) / count);
 
 const kEngineKinds = [['running', 'running sequences'], ['waiting', 'waiting sequences'], ['kv_blocks', 'KV blocks in use']];
@@ -33,7 +36,6 @@ function enginesPlot(e, range) {
   const kinds = kEngineKinds.filter(([key]) => e[key]);
   const times = cellTimes(range, e[kinds[0][0]].mean.length);
   const each = 150;
-  const held = (values) => times.map((t, i) => [t, values[Math.min(i, values.length - 1)]]);
   const rowsAt = (t) => {
     const i = Math.min(Math.max(before(times, t), 0), times.length - 2);
     return [times[i], kinds.map(([key, name], k) => [name, `${figure(e[key].mean[i])} (${figure(e[key].low[i])} to ${figure(e[key].high[i])})`, seriesColor([0, 1, 2][k])])];
@@ -47,12 +49,12 @@ function enginesPlot(e, range) {
     tooltip: { trigger: 'axis', formatter: (ps) => { const [t, rows] = rowsAt(ps[0].axisValue); return tipHtml(`${seconds(t)}, one engine: mean (least to most)`, rows); } },
     series: kinds.flatMap(([key], k) => {
       const color = seriesColor([0, 1, 2][k]);
-      const common = { type: 'line', step: 'end', symbol: 'none', xAxisIndex: k, yAxisIndex: k, silent: true };
+      const common = { type: 'line', symbol: 'none', xAxisIndex: k, yAxisIndex: k, silent: true };
       const band = { ...common, stack: `band ${key}`, stackStrategy: 'all', lineStyle: { opacity: 0 } };
       return [
-        { ...band, data: held(e[key].low) },
-        { ...band, data: held(e[key].high.map((v, i) => v - e[key].low[i])), areaStyle: { color, opacity: 0.22 } },
-        { ...common, data: held(e[key].mean), lineStyle: { color, width: 2 }, itemStyle: { color } },
+        { ...band, data: held(times, e[key].low) },
+        { ...band, data: held(times, e[key].high.map((v, i) => v - e[key].low[i])), areaStyle: { color, opacity: 0.22 } },
+        { ...common, data: held(times, e[key].mean), lineStyle: { color, width: 2 }, itemStyle: { color } },
       ];
     }),
   });
@@ -75,7 +77,7 @@ export function enginesSection(data) {
 function memoryPlot(m, range) {
   const ends = [...m.times, Math.max(range[1], m.times[m.times.length - 1] || 0)];
   const top = Math.max(m.capacity, m.oom ? m.oom.gib : 0, ...m.times.map((_, i) => m.series.reduce((s, x) => s + x.gib[i], 0)));
-  const line = (points) => (points.length ? [...points, [range[1], points[points.length - 1][1]]] : []);
+  const line = (points) => held([...points.map((x) => x[0]), range[1]], points.map((x) => x[1]));
   const torch = [['PyTorch reserved', m.reserved], ['PyTorch in use', m.allocated]].filter(([, points]) => points.length);
   const rowsAt = (t) => {
     const i = before(m.times, t);
@@ -93,8 +95,8 @@ function memoryPlot(m, range) {
       dataZoom: zoomOption(range, [0]),
       tooltip: { trigger: 'axis', formatter: (ps) => tipHtml(seconds(ps[0].axisValue), rowsAt(ps[0].axisValue)) },
       series: [
-        ...m.series.map((s, k) => ({ type: 'line', name: s.name, stack: 'ledger', step: 'end', symbol: 'none', lineStyle: { width: 0 }, itemStyle: { color: seriesColor(k) }, areaStyle: { color: seriesColor(k), opacity: 0.85 }, data: ends.map((t, i) => [t, s.gib[Math.min(i, s.gib.length - 1)]]) })),
-        ...torch.map(([name, points], k) => ({ type: 'line', name, step: 'end', symbol: 'none', lineStyle: { color: p.text, width: 1.6, type: k ? 'dotted' : 'solid' }, itemStyle: { color: p.text }, data: line(points) })),
+        ...m.series.map((s, k) => ({ type: 'line', name: s.name, stack: 'ledger', stackStrategy: 'all', symbol: 'none', lineStyle: { width: 0 }, itemStyle: { color: seriesColor(k) }, areaStyle: { color: seriesColor(k), opacity: 0.85 }, data: held(ends, s.gib) })),
+        ...torch.map(([name, points], k) => ({ type: 'line', name, symbol: 'none', lineStyle: { color: p.text, width: 1.6, type: k ? 'dotted' : 'solid' }, itemStyle: { color: p.text }, data: line(points) })),
         {
           type: 'line', symbol: 'none', silent: true, data: [[range[0], m.capacity], [range[1], m.capacity]], lineStyle: { opacity: 0 }, itemStyle: { color: p.bad },
           markLine: { symbol: 'none', silent: true, animation: false, data: [{ yAxis: m.capacity, lineStyle: { color: p.bad, width: 2, type: 'dashed' }, label: { position: 'insideStartBottom', formatter: `the card: ${gib(m.capacity)}`, color: p.bad, fontSize: 12.5, fontWeight: 'bold' } }, ...(m.oom ? [{ xAxis: m.oom.time, lineStyle: { color: p.bad, width: 1.5, type: 'solid' }, label: { show: false } }] : [])] },
@@ -148,7 +150,7 @@ function linksPlot(l, range) {
     yAxis: valueAxis({ min: 0, axisLabel: { formatter: percent } }),
     dataZoom: zoomOption(range, [0]),
     tooltip: { trigger: 'axis', formatter: (ps) => { const rows = rowsAt(ps[0].axisValue); return tipHtml(`${seconds(ps[0].axisValue)}: share of the GPUs`, rows.length ? rows : [['nothing is transferred', '']]); } },
-    series: l.series.map((s, k) => ({ type: 'line', name: `${s.stream}: ${s.label}`, stack: 'links', step: 'end', symbol: 'none', lineStyle: { width: 0 }, itemStyle: { color: seriesColor(k) }, areaStyle: { color: seriesColor(k), opacity: 0.85 }, data: times.map((t, i) => [t, s.share[Math.min(i, s.share.length - 1)]]) })),
+    series: l.series.map((s, k) => ({ type: 'line', name: `${s.stream}: ${s.label}`, stack: 'links', stackStrategy: 'all', symbol: 'none', lineStyle: { width: 0 }, itemStyle: { color: seriesColor(k) }, areaStyle: { color: seriesColor(k), opacity: 0.85 }, data: held(times, s.share) })),
   });
   const says = (t) => `${seconds(t)}: ${rowsAt(t).map((r) => `${r[0]} ${r[1]}`).join(', ') || 'nothing is transferred'}`;
   const member = timePlot({ label: `Transfers of ${l.pool} over time`, height: 240, range, option, keys: lineKeys(range, says) });

@@ -40,10 +40,11 @@ export function clock(s) {
   return `${Math.floor(ms / 3600000)}:${two((ms / 60000) % 60)}:${two((ms / 1000) % 60)}.${String(ms % 1000).padStart(3, '0')}`;
 }
 
-// The labels of an axis of times in one unit, that of its length.
+// The labels of an axis of times: seconds, of long runs hours and minutes.
 export function timeAxis(length) {
-  const [unit, name] = length >= 5 * 3600 ? [3600, 'h'] : length >= 600 ? [60, 'min'] : length >= 1 ? [1, 's'] : [1e-3, 'ms'];
-  return (s) => `${Number((s / unit).toPrecision(6))} ${name}`;
+  if (length < 1) return (s) => `${Number((s * 1e3).toPrecision(6))} ms`;
+  if (length < 7200) return (s) => `${Number(s.toPrecision(6))} s`;
+  return (s) => `${Math.floor(s / 3600 + 1e-9)} h ${String(Math.round(s / 60) % 60).padStart(2, '0')}`;
 }
 
 export function escape(text) {
