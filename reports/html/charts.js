@@ -4,7 +4,7 @@ import { CustomChart, LineChart } from 'echarts/charts';
 import { DataZoomComponent, GridComponent, LegendComponent, MarkAreaComponent, MarkLineComponent, MarkPointComponent, TooltipComponent } from 'echarts/components';
 import { CanvasRenderer } from 'echarts/renderers';
 import { h, say } from './dom.js';
-import { escape, timeAxis } from './format.js';
+import { escape, seconds } from './format.js';
 import { onShade, paper } from './theme.js';
 
 echarts.use([CustomChart, LineChart, DataZoomComponent, GridComponent, LegendComponent, MarkAreaComponent, MarkLineComponent, MarkPointComponent, TooltipComponent, CanvasRenderer]);
@@ -98,7 +98,7 @@ export function zoomOption(range, axes, bottom = 4) {
   const one = { xAxisIndex: axes, filterMode: 'weakFilter', ...window };
   return [
     { type: 'inside', ...one, zoomOnMouseWheel: 'ctrl', moveOnMouseMove: true, moveOnMouseWheel: false },
-    { type: 'slider', ...one, height: 18, bottom, borderColor: p.line, fillerColor: `${p.accent}22`, handleStyle: { color: p.card, borderColor: p.soft }, moveHandleSize: 0, textStyle: { color: p.soft, fontSize: 11 }, labelFormatter: timeAxis(range[1] - range[0]), dataBackground: { lineStyle: { opacity: 0 }, areaStyle: { opacity: 0 } }, selectedDataBackground: { lineStyle: { opacity: 0 }, areaStyle: { opacity: 0 } }, brushSelect: false },
+    { type: 'slider', ...one, height: 18, bottom, borderColor: p.line, fillerColor: `${p.accent}22`, handleStyle: { color: p.card, borderColor: p.soft }, moveHandleSize: 0, textStyle: { color: p.soft, fontSize: 11 }, labelFormatter: seconds, dataBackground: { lineStyle: { opacity: 0 }, areaStyle: { opacity: 0 } }, selectedDataBackground: { lineStyle: { opacity: 0 }, areaStyle: { opacity: 0 } }, brushSelect: false },
   ];
 }
 

@@ -4,7 +4,7 @@ import { asTable, h, legend, section, select } from './dom.js';
 import { figure, gib, percent, seconds, timeAxis } from './format.js';
 import { paper, seriesColor, seriesVar } from './theme.js';
 
-const xAxis = (range, more = {}) => valueAxis({ min: range[0], max: range[1], axisLabel: { formatter: timeAxis(range[1] - range[0]), hideOverlap: true, showMinLabel: range[0] === 0, showMaxLabel: false, ...(more.axisLabel || {}) }, ...Object.fromEntries(Object.entries(more).filter(([k]) => k !== 'axisLabel')) });
+const xAxis = (range, more = {}) => valueAxis({ min: range[0], max: range[1], axisLabel: { formatter: timeAxis(range[1] - range[0]), hideOverlap: true, showMaxLabel: false, ...(more.axisLabel || {}) }, ...Object.fromEntries(Object.entries(more).filter(([k]) => k !== 'axisLabel')) });
 
 // The last index whose time is at or before t.
 function before(times, t) {

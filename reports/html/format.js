@@ -40,10 +40,12 @@ export function clock(s) {
   return `${Math.floor(ms / 3600000)}:${two((ms / 60000) % 60)}:${two((ms / 1000) % 60)}.${String(ms % 1000).padStart(3, '0')}`;
 }
 
-// The labels of an axis of times: seconds, of long runs hours and minutes.
+// The labels of an axis of times: seconds, of long runs hours and minutes. Ends of the axis that are no round
+// numbers have none.
 export function timeAxis(length) {
-  if (length < 1) return (s) => `${Number((s * 1e3).toPrecision(6))} ms`;
-  if (length < 7200) return (s) => `${Number(s.toPrecision(6))} s`;
+  const round = (v, unit) => (Math.abs(v - Number(v.toPrecision(4))) < Math.abs(v) * 1e-9 ? `${Number(v.toPrecision(4))} ${unit}` : '');
+  if (length < 1) return (s) => round(s * 1e3, 'ms');
+  if (length < 7200) return (s) => round(s, 's');
   return (s) => `${Math.floor(s / 3600 + 1e-9)} h ${String(Math.round(s / 60) % 60).padStart(2, '0')}`;
 }
 

@@ -39,26 +39,50 @@ export async function withPage({ packages, chromium, file }, f) {
   }
 }
 
+// In the page: the pixels of a canvas, read from a copy.
+const pixels = `function pixels(c) {
+  const copy = document.createElement('canvas');
+  [copy.width, copy.height] = [c.width, c.height];
+  const to = copy.getContext('2d', { willReadFrequently: true });
+  to.drawImage(c, 0, 0);
+  return to.getImageData(0, 0, c.width, c.height).data;
+}`;
+
 // Number of different colours of each chart: one is an empty canvas.
 export const coloursOfCharts = (page) =>
-  page.evaluate(() =>
-    [...document.querySelectorAll('.chart canvas')].map((c) => {
-      const { data } = c.getContext('2d').getImageData(0, 0, c.width, c.height);
+  page.evaluate(`(() => { ${pixels}
+    return [...document.querySelectorAll('.chart canvas')].map((c) => {
+      const data = pixels(c);
       const seen = new Set();
       for (let i = 0; i < data.length; i += 4 * 7) seen.add((data[i] << 16) | (data[i + 1] << 8) | data[i + 2]);
       return seen.size;
-    }));
+    }); })()`);
 
-// What a chart shows, as one number.
+// What a chart shows, small, once it stands still.
 export const picture = (page, selector) =>
   page.evaluate(async (s) => {
-    await new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r)));
-    const c = document.querySelector(`${s} canvas`);
-    const { data } = c.getContext('2d').getImageData(0, 0, c.width, c.height);
-    let hash = 7;
-    for (let i = 0; i < data.length; i += 1) hash = (hash * 31 + data[i]) | 0;
-    return hash;
+    const small = document.createElement('canvas');
+    [small.width, small.height] = [160, 60];
+    const to = small.getContext('2d', { willReadFrequently: true });
+    const now = () => {
+      to.clearRect(0, 0, small.width, small.height);
+      to.drawImage(document.querySelector(`${s} canvas`), 0, 0, small.width, small.height);
+      return [...to.getImageData(0, 0, small.width, small.height).data];
+    };
+    const frames = async (n) => { for (let i = 0; i < n; ++i) await new Promise((r) => requestAnimationFrame(r)); };
+    await frames(4);
+    let last = now();
+    for (let i = 0; i < 20; ++i) {
+      await frames(4);
+      const next = now();
+      if (next.every((v, k) => v === last[k])) break;
+      last = next;
+    }
+    return last;
   }, selector);
+
+// Whether two pictures are of different things: not where an edge has moved by a fraction of a pixel.
+export const differ = (a, b) => a.reduce((sum, v, i) => sum + Math.abs(v - b[i]), 0) / a.length > 1.5;
 
 // The least contrast of text against what is behind it (WCAG), over all elements with text of their own.
 export const leastContrast = (page) =>
