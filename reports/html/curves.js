@@ -74,14 +74,23 @@ export function enginesSection(data) {
     ]));
 }
 
+// Parts too thin to be seen as one: each below 2 % of the card.
+function withoutThin(all, capacity) {
+  const thin = all.filter((s) => Math.max(...s.gib) < capacity * 0.02);
+  if (thin.length < 2) return all;
+  const sum = thin[0].gib.map((_, i) => thin.reduce((x, s) => x + s.gib[i], 0));
+  return [...all.filter((s) => !thin.includes(s)), { name: `small parts: ${thin.map((s) => s.name).join(', ')}`, gib: sum }];
+}
+
 function memoryPlot(m, range) {
+  const parts = withoutThin(m.series, m.capacity);
   const ends = [...m.times, Math.max(range[1], m.times[m.times.length - 1] || 0)];
   const top = Math.max(m.capacity, m.oom ? m.oom.gib : 0, ...m.times.map((_, i) => m.series.reduce((s, x) => s + x.gib[i], 0)));
   const line = (points) => held([...points.map((x) => x[0]), range[1]], points.map((x) => x[1]));
   const torch = [['PyTorch reserved', m.reserved], ['PyTorch in use', m.allocated]].filter(([, points]) => points.length);
   const rowsAt = (t) => {
     const i = before(m.times, t);
-    const rows = i < 0 ? [] : m.series.map((s, k) => [s.name, s.gib[i], seriesColor(k)]).filter((r) => r[1] > 0);
+    const rows = i < 0 ? [] : parts.map((s, k) => [s.name, s.gib[i], seriesColor(k)]).filter((r) => r[1] > 0);
     const sum = rows.reduce((s, r) => s + r[1], 0);
     const held = torch.map(([name, points]) => [name, before(points.map((x) => x[0]), t), points]).filter((x) => x[1] >= 0).map(([name, n, points]) => [name, gib(points[n][1])]);
     return [...rows.reverse().map((r) => [r[0], gib(r[1]), r[2]]), ['ledger, in all', `${gib(sum)} of ${gib(m.capacity)}`], ...held];
@@ -95,7 +104,7 @@ function memoryPlot(m, range) {
       dataZoom: zoomOption(range, [0]),
       tooltip: { trigger: 'axis', formatter: (ps) => tipHtml(seconds(ps[0].axisValue), rowsAt(ps[0].axisValue)) },
       series: [
-        ...m.series.map((s, k) => ({ type: 'line', name: s.name, stack: 'ledger', stackStrategy: 'all', symbol: 'none', lineStyle: { width: 0 }, itemStyle: { color: seriesColor(k) }, areaStyle: { color: seriesColor(k), opacity: 0.85 }, data: held(ends, s.gib) })),
+        ...parts.map((s, k) => ({ type: 'line', name: s.name, stack: 'ledger', stackStrategy: 'all', symbol: 'none', lineStyle: { width: 0 }, itemStyle: { color: seriesColor(k) }, areaStyle: { color: seriesColor(k), opacity: 0.85 }, data: held(ends, s.gib) })),
         ...torch.map(([name, points], k) => ({ type: 'line', name, symbol: 'none', lineStyle: { color: p.text, width: 1.6, type: k ? 'dotted' : 'solid' }, itemStyle: { color: p.text }, data: line(points) })),
         {
           type: 'line', symbol: 'none', silent: true, data: [[range[0], m.capacity], [range[1], m.capacity]], lineStyle: { opacity: 0 }, itemStyle: { color: p.bad },
@@ -108,7 +117,7 @@ function memoryPlot(m, range) {
   const says = (t) => `${seconds(t)}: ${rowsAt(t).map((r) => `${r[0]} ${r[1]}`).join(', ')}`;
   const member = timePlot({ label: `Memory of rank ${m.rank} over time`, height: 380, range, option, keys: lineKeys(range, says) });
   const rows = () => m.times.map((t, i) => [seconds(t), gib(m.series.reduce((s, x) => s + x.gib[i], 0)), ...m.series.map((s) => gib(s.gib[i]))]);
-  const colours = legend([...m.series.map((s, k) => ({ name: s.name, color: seriesVar(k) })), ...torch.map(([name], k) => ({ name: `${name} (${k ? 'dotted' : 'line'})`, color: 'var(--text)' }))]);
+  const colours = legend([...parts.map((s, k) => ({ name: s.name, color: seriesVar(k) })), ...torch.map(([name], k) => ({ name: `${name} (${k ? 'dotted' : 'line'})`, color: 'var(--text)' }))]);
   return [member.elements, colours, asTable([{ name: 'from' }, { name: 'in all', num: true }, ...m.series.map((s) => ({ name: s.name, num: true }))], rows)];
 }
 

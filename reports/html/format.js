@@ -43,7 +43,7 @@ export function clock(s) {
 // The labels of an axis of times: seconds, of long runs hours and minutes. Ends of the axis that are no round
 // numbers have none.
 export function timeAxis(length) {
-  const round = (v, unit) => (Math.abs(v - Number(v.toPrecision(4))) < Math.abs(v) * 1e-9 ? `${Number(v.toPrecision(4))} ${unit}` : '');
+  const round = (v, unit) => (Math.abs(v - Number(v.toPrecision(4))) <= Math.abs(v) * 1e-9 ? `${Number(v.toPrecision(4))} ${unit}` : '');
   if (length < 1) return (s) => round(s * 1e3, 'ms');
   if (length < 7200) return (s) => round(s, 's');
   return (s) => `${Math.floor(s / 3600 + 1e-9)} h ${String(Math.round(s / 60) % 60).padStart(2, '0')}`;

@@ -69,7 +69,7 @@ export function ganttSection(data) {
     grid: { left, right: 16, top: 8, bottom: 54 },
     xAxis: valueAxis({ min: range[0], max: range[1], axisLabel: { formatter: timeAxis(t.end - t.start), hideOverlap: true, showMaxLabel: false } }),
     yAxis: { type: 'category', inverse: true, data: rows.map((r) => r.name), axisTick: { show: false }, axisLine: { show: false }, axisLabel: { color: paper().text, fontSize: rowHeight > 16 ? 12 : 10.5, width: left - 12, overflow: 'truncate', interval: 0 } },
-    dataZoom: zoomOption(range, [0]),
+    dataZoom: zoomOption(range, [0], 'weakFilter'),
     tooltip: { trigger: 'item', formatter: (p) => (p.componentType === 'markLine' ? tipHtml(p.name, [['at', seconds(p.value)]]) : tipHtml(...what(items[p.dataIndex]))) },
     series: [{
       type: 'custom', renderItem: draw, progressive: 0, encode: { x: [0, 1], y: 2 }, data: items.map((i) => [i.from, i.to, i.row]),
