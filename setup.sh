@@ -8,8 +8,12 @@ set -euo pipefail
 build=(g++ cmake ninja-build pkg-config libsimgrid-dev libboost-graph-dev libyaml-cpp-dev libcli11-dev
        nlohmann-json3-dev libfmt-dev libsqlite3-dev
        libopenmpi-dev openmpi-bin)  # sweeps on several machines
-tests=(libgtest-dev libgmock-dev libbenchmark-dev)
+tests=(libgtest-dev libgmock-dev libbenchmark-dev
+       chromium)                    # looks at the HTML reports
 checks=(clang-format clang-tidy)
+# Bundle the HTML report. Other installations than Debian's will do, and are left alone.
+command -v node >/dev/null || build+=(nodejs)
+command -v npm >/dev/null || build+=(npm)
 
 packages=("${build[@]}")
 case "${1:-build}" in

@@ -4,7 +4,7 @@ import { CustomChart, LineChart } from 'echarts/charts';
 import { DataZoomComponent, GridComponent, LegendComponent, MarkAreaComponent, MarkLineComponent, MarkPointComponent, TooltipComponent } from 'echarts/components';
 import { CanvasRenderer } from 'echarts/renderers';
 import { h, say } from './dom.js';
-import { escape, timeAxis } from './format.js';
+import { escape, seconds } from './format.js';
 import { onShade, paper } from './theme.js';
 
 echarts.use([CustomChart, LineChart, DataZoomComponent, GridComponent, LegendComponent, MarkAreaComponent, MarkLineComponent, MarkPointComponent, TooltipComponent, CanvasRenderer]);
@@ -92,13 +92,13 @@ function look(from, to, except) {
   });
 }
 
-export function zoomOption(range, axes, bottom = 4) {
+export function zoomOption(range, axes, filterMode = 'none') {
   const window = seen ? { startValue: clamp(seen[0], ...range), endValue: clamp(seen[1], ...range) } : { startValue: range[0], endValue: range[1] };
   const p = paper();
-  const one = { xAxisIndex: axes, filterMode: 'weakFilter', ...window };
+  const one = { xAxisIndex: axes, filterMode, ...window };
   return [
     { type: 'inside', ...one, zoomOnMouseWheel: 'ctrl', moveOnMouseMove: true, moveOnMouseWheel: false },
-    { type: 'slider', ...one, height: 18, bottom, borderColor: p.line, fillerColor: `${p.accent}22`, handleStyle: { color: p.card, borderColor: p.soft }, moveHandleSize: 0, textStyle: { color: p.soft, fontSize: 11 }, labelFormatter: timeAxis(range[1] - range[0]), dataBackground: { lineStyle: { opacity: 0 }, areaStyle: { opacity: 0 } }, selectedDataBackground: { lineStyle: { opacity: 0 }, areaStyle: { opacity: 0 } }, brushSelect: false },
+    { type: 'slider', ...one, height: 18, bottom: 4, borderColor: p.line, fillerColor: `${p.accent}22`, handleStyle: { color: p.card, borderColor: p.soft }, moveHandleSize: 0, textStyle: { color: p.soft, fontSize: 11 }, labelFormatter: seconds, dataBackground: { lineStyle: { opacity: 0 }, areaStyle: { opacity: 0 } }, selectedDataBackground: { lineStyle: { opacity: 0 }, areaStyle: { opacity: 0 } }, brushSelect: false },
   ];
 }
 

@@ -40,10 +40,13 @@ export function clock(s) {
   return `${Math.floor(ms / 3600000)}:${two((ms / 60000) % 60)}:${two((ms / 1000) % 60)}.${String(ms % 1000).padStart(3, '0')}`;
 }
 
-// The labels of an axis of times in one unit, that of its length.
+// The labels of an axis of times: seconds, of long runs hours and minutes. Ends of the axis that are no round
+// numbers have none.
 export function timeAxis(length) {
-  const [unit, name] = length >= 5 * 3600 ? [3600, 'h'] : length >= 600 ? [60, 'min'] : length >= 1 ? [1, 's'] : [1e-3, 'ms'];
-  return (s) => `${Number((s / unit).toPrecision(6))} ${name}`;
+  const round = (v, unit) => (Math.abs(v - Number(v.toPrecision(4))) <= Math.abs(v) * 1e-9 ? `${Number(v.toPrecision(4))} ${unit}` : '');
+  if (length < 1) return (s) => round(s * 1e3, 'ms');
+  if (length < 7200) return (s) => round(s, 's');
+  return (s) => `${Math.floor(s / 3600 + 1e-9)} h ${String(Math.round(s / 60) % 60).padStart(2, '0')}`;
 }
 
 export function escape(text) {

@@ -18,7 +18,7 @@ function laidOut(t, pools) {
     for (const [, step, phase, start, length] of own) items.push({ row: rows.length - 1, from: at(start), to: at(start + length), step, phase, window: true });
   });
   for (const r of t.rows) {
-    rows.push({ name: pools.length > 1 ? `${pools[r.pool]} ${r.name}` : r.name, of: r });
+    rows.push({ name: r.name, of: r });
     for (const [start, length, phase, activity, step, what] of r.segments) {
       const mix = Array.isArray(what) ? what : [[activity, what, 100]];
       items.push({ row: rows.length - 1, from: at(start), to: at(start + length), phase, activity, step, mix });
@@ -46,7 +46,9 @@ export function ganttSection(data) {
   };
 
   const color = (i) => (by === 'phase' || i.window ? phaseColor(phase(i.phase)) : activityColor(activity(i.activity)));
-  const waits = (i) => by === 'phase' && !i.window && i.activity >= kWorks;
+  // By phase, time that the ranks wait is pale; of gathered segments by the share of it.
+  const works = (i) => i.mix.reduce((sum, [a, , share]) => sum + (a < kWorks ? share : 0), 0) / i.mix.reduce((sum, m) => sum + m[2], 0);
+  const opacity = (i) => (by === 'phase' && !i.window ? 0.25 + 0.75 * works(i) : 1);
 
   const draw = (params, api) => {
     const i = items[params.dataIndex];
@@ -55,9 +57,9 @@ export function ganttSection(data) {
     const height = Math.max(3, api.size([0, 1])[1] - 3);
     const shape = graphic.clipRectByRect({ x: a[0], y: a[1] - height / 2, width: Math.max(b[0] - a[0], 0.6), height }, params.coordSys);
     if (!shape) return undefined;
-    const rect = { type: 'rect', shape, style: { fill: color(i), opacity: waits(i) ? 0.28 : 1 }, emphasis: { style: { stroke: paper().text, lineWidth: 2, opacity: waits(i) ? 0.45 : 1 } } };
-    if (!i.window || shape.width < 46) return rect;
-    return { type: 'group', children: [rect, { type: 'text', silent: true, style: { text: phase(i.phase), x: shape.x + shape.width / 2, y: shape.y + height / 2, align: 'center', verticalAlign: 'middle', fill: '#fff', stroke: 'rgba(0,0,0,.35)', lineWidth: 2, fontSize: 11.5, width: shape.width - 8, overflow: 'truncate' } }] };
+    const rect = { type: 'rect', shape, style: { fill: color(i), opacity: opacity(i) }, emphasis: { style: { stroke: paper().text, lineWidth: 2 } } };
+    if (!i.window || shape.width < phase(i.phase).length * 6.4 + 6) return rect;
+    return { type: 'group', children: [rect, { type: 'text', silent: true, style: { text: phase(i.phase), x: shape.x + shape.width / 2, y: shape.y + height / 2, align: 'center', verticalAlign: 'middle', fill: '#fff', stroke: 'rgba(0,0,0,.35)', lineWidth: 2, fontSize: 11.5 } }] };
   };
 
   const range = [t.start, t.end];
@@ -65,9 +67,9 @@ export function ganttSection(data) {
   const left = innerWidth < 700 ? 96 : 170;
   const option = () => ({
     grid: { left, right: 16, top: 8, bottom: 54 },
-    xAxis: valueAxis({ min: range[0], max: range[1], axisLabel: { formatter: timeAxis(t.end - t.start), hideOverlap: true } }),
+    xAxis: valueAxis({ min: range[0], max: range[1], axisLabel: { formatter: timeAxis(t.end - t.start), hideOverlap: true, showMaxLabel: false } }),
     yAxis: { type: 'category', inverse: true, data: rows.map((r) => r.name), axisTick: { show: false }, axisLine: { show: false }, axisLabel: { color: paper().text, fontSize: rowHeight > 16 ? 12 : 10.5, width: left - 12, overflow: 'truncate', interval: 0 } },
-    dataZoom: zoomOption(range, [0]),
+    dataZoom: zoomOption(range, [0], 'weakFilter'),
     tooltip: { trigger: 'item', formatter: (p) => (p.componentType === 'markLine' ? tipHtml(p.name, [['at', seconds(p.value)]]) : tipHtml(...what(items[p.dataIndex]))) },
     series: [{
       type: 'custom', renderItem: draw, progressive: 0, encode: { x: [0, 1], y: 2 }, data: items.map((i) => [i.from, i.to, i.row]),
