@@ -68,7 +68,7 @@ void add_phases(ContenderFigures& f, ContenderRun const& r, double weight) {
 void add_pools(ContenderFigures& f, ContenderRun const& r, double weight) {
   if (f.pools.empty()) {
     for (PoolHeadline const& p : r.headline.pools)
-      f.pools.push_back({p.name, p.gpus, 0, 0, 0, {}, p.capacity, {}, {}});
+      f.pools.push_back({p.name, p.gpus, 0, 0, 0, {}, p.capacity, {}, {}, {}});
     f.pool_gpus = r.gpus;
     for (auto const& causes : r.idle_by_cause) {
       f.idle_by_cause.push_back(causes);
