@@ -18,6 +18,7 @@
 #include "reports/commands/variants.hpp"
 #include "reports/contest.hpp"
 #include "reports/contest_report.hpp"
+#include "reports/html_page.hpp"
 #include "reports/output_file.hpp"
 #include "reports/validation.hpp"
 
@@ -37,6 +38,7 @@ struct Arguments {
   std::int64_t run_steps = 0;
   std::string json;
   std::string csv;
+  std::string html;
 };
 
 int refuse(std::string const& sentence) {
@@ -132,11 +134,14 @@ int compare(Arguments const& a) {
   std::vector<std::string> inputs = a.files;
   inputs.insert(inputs.end(), a.options.catalog_files.begin(), a.options.catalog_files.end());
   std::vector<std::string> outputs;
-  for (std::string const* path : {&a.json, &a.csv}) {
+  for (std::string const* path : {&a.json, &a.csv, &a.html}) {
     if (!path->empty()) outputs.push_back(*path);
   }
   if (std::string const conflict = output_conflict(outputs, inputs); !conflict.empty())
     return refuse(conflict);
+  if (!a.html.empty()) {
+    if (std::string const problem = html_problem(); !problem.empty()) return refuse(problem);
+  }
 
   Entries e;
   for (std::string const& file : a.files) {
@@ -166,9 +171,14 @@ int compare(Arguments const& a) {
   if (!a.csv.empty()) {
     if (std::string const error = write_file(a.csv, contest_csv(c)); !error.empty()) return refuse(error);
   }
+  if (!a.html.empty()) {
+    std::string const page = html_page("compare", nlohmann::ordered_json::parse(contest_json(c)));
+    if (std::string const error = write_file(a.html, page); !error.empty()) return refuse(error);
+  }
   OutputOptions taken;
   taken.json = a.json;
   taken.csv = a.csv;
+  taken.html = a.html;
   return takes_standard_output(taken) ? 0 : print(contest_text(c));
 }
 
@@ -212,6 +222,9 @@ void add_compare_command(CLI::App& app, int& exit_code) {
       ->check(output_path())
       ->type_name("FILE");
   command->add_option("--csv", a->csv, "Write one row per contender")
+      ->check(output_path())
+      ->type_name("FILE");
+  command->add_option("--html", a->html, "Write a page with charts, for a browser")
       ->check(output_path())
       ->type_name("FILE");
   command->footer(

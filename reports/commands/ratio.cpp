@@ -13,6 +13,7 @@
 #include "reports/commands/option_checks.hpp"
 #include "reports/commands/outputs.hpp"
 #include "reports/commands/scenario_input.hpp"
+#include "reports/html_page.hpp"
 #include "reports/output_file.hpp"
 #include "reports/ratio_sweep.hpp"
 #include "reports/ratio_text.hpp"
@@ -33,6 +34,7 @@ struct Arguments {
   int jobs = 0;  // 0: as many as there are cores
   std::string json;
   std::string csv;
+  std::string html;
 };
 
 std::string text_of(std::string const& path) {
@@ -57,16 +59,23 @@ int write(RatioReport const& report, Arguments const& a) {
     if (path.empty()) continue;
     if (std::string const error = write_file(path, text(report)); !error.empty()) return refuse(error);
   }
-  return a.json == "-" || a.csv == "-" ? 0 : print(ratio_text(report, kWidth));
+  if (!a.html.empty()) {
+    std::string const page = html_page("ratio", nlohmann::ordered_json::parse(ratio_json(report)));
+    if (std::string const error = write_file(a.html, page); !error.empty()) return refuse(error);
+  }
+  return a.json == "-" || a.csv == "-" || a.html == "-" ? 0 : print(ratio_text(report, kWidth));
 }
 
 int ratio(Arguments const& a) {
   std::vector<std::string> outputs;
-  for (std::string const* path : {&a.json, &a.csv}) {
+  for (std::string const* path : {&a.json, &a.csv, &a.html}) {
     if (!path->empty()) outputs.push_back(*path);
   }
   if (std::string const conflict = output_conflict(outputs, inputs_of(a.scenario)); !conflict.empty())
     return refuse(conflict);
+  if (!a.html.empty()) {
+    if (std::string const problem = html_problem(); !problem.empty()) return refuse(problem);
+  }
   ScenarioSource const source{a.scenario.file, text_of(a.scenario.file), a.scenario.options};
   ScenarioResult const read = read_scenario_text(source.text, source.file, source.options);
   std::vector<Problem> problems = read.problems;
@@ -139,6 +148,9 @@ void add_ratio_command(CLI::App& app, int& exit_code) {
       ->check(output_path())
       ->type_name("FILE");
   command->add_option("--csv", a->csv, "Write a line per point of every curve")
+      ->check(output_path())
+      ->type_name("FILE");
+  command->add_option("--html", a->html, "Write a page with charts, for a browser")
       ->check(output_path())
       ->type_name("FILE");
   command->footer(
