@@ -76,10 +76,13 @@ std::string coverage_text(std::vector<CoverageRow> const& rows) {
                        width_text(r.term), percent_of(r.with_model.share),
                        percent_of(r.with_model.share_by_source));
   return out +
-         "band: draws of prices and lengths alone, median of how far they go from the middle; it is too "
-         "narrow "
-         "where fewer than 80 % lie inside: forecasts are wrong by more than their prices. model: the error "
-         "besides, as that of these runs asks for; inside: then, each source by the error of the others\n";
+         "band: draws of prices and lengths alone, the median of how far they go from the middle. Where "
+         "fewer than "
+         "80 % lie\n"
+         "inside, forecasts are wrong by more than their prices. model: by how much more, so that 80 % lie "
+         "inside; "
+         "the last two\n"
+         "columns: what does then, each source with the model's error of the others\n";
 }
 
 }  // namespace rollcast

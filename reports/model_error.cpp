@@ -40,7 +40,9 @@ struct KeptTerm {
   double term;
 };
 
-constexpr KeptTerm kKept[] = {{"step", 0}, {"phases", 0}, {"throughput", 0}, {"memory", 0}};
+// 93 values of 17 sources, 42 of 9, 48 of 10 and 79 of 5. Draws alone hold 51, 31, 50 and 0 % of them; with
+// the term of the other sources the mean over the sources is 78, 81, 79 and 80 %.
+constexpr KeptTerm kKept[] = {{"step", 0.376}, {"phases", 0.275}, {"throughput", 0.229}, {"memory", 0.085}};
 
 }  // namespace
 

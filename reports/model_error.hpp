@@ -44,6 +44,7 @@ Covered covered_left_out(std::vector<Residual> const& residuals);
 // The terms that reports use, by kind of quantity ("step", "phases", "throughput", "memory"): model_term of
 // the runs of grade A and A-. nullopt: none is kept of that kind.
 std::optional<double> kept_model_term(std::string_view kind);
-inline constexpr std::string_view kModelTermSource = "@SOURCE@";
+inline constexpr std::string_view kModelTermSource =
+    "rollcast validate scenarios/published --draws 16, 2026-11-30, grades A and A-";
 
 }  // namespace rollcast

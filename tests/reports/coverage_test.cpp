@@ -45,6 +45,15 @@ TEST(ModelError, ASourceIsJudgedByTheOthers) {
   EXPECT_EQ(covered_left_out({{"a", 0, 0, 0}}).share, 0);  // nobody else
 }
 
+TEST(ModelError, IsKeptOfEveryKindThatWasMeasured) {
+  for (char const* kind : {"step", "phases", "throughput", "memory"}) {
+    ASSERT_TRUE(kept_model_term(kind)) << kind;
+    EXPECT_GT(*kept_model_term(kind), 0) << kind;
+  }
+  EXPECT_FALSE(kept_model_term("other"));
+  EXPECT_FALSE(kept_model_term(""));
+}
+
 std::vector<double> draws_around(double middle) {
   std::vector<double> v;
   for (int i = -4; i <= 4; ++i) v.push_back(middle * std::exp(0.025 * i));  // p10 and p90 at -0.1 and 0.1
