@@ -79,7 +79,7 @@ void expect_guided_is_as_good(char const* text, std::vector<std::string> const& 
   PlanForecasts const ask = [&](auto const& tasks) { return forecasts(tasks); };
   PlanSpace const space =
       plan_space(c.source, c.scenario.job, static_cast<int>(c.scenario.job.cluster.gpus()), keep);
-  ASSERT_GT(space.fitting, 100);
+  ASSERT_GT(space.fitting, 80);
   PlanRuns all(space, ask);
   EXPECT_TRUE(search(all, {.exhaustive = true}));
   EXPECT_EQ(static_cast<std::int64_t>(all.count()), space.fitting);
@@ -92,11 +92,13 @@ void expect_guided_is_as_good(char const* text, std::vector<std::string> const& 
 }
 
 TEST(PlanSearch, GuidedFindsTheOptimumOfAMegatronSpace) {
-  expect_guided_is_as_good(kMegatron, {"framework.*_offload", "train.offload.optimizer"});
+  expect_guided_is_as_good(kMegatron, {"framework.*_offload", "train.offload.optimizer", "train.recompute",
+                                       "schedule", "rollout.gpu_memory_utilization"});
 }
 
 TEST(PlanSearch, GuidedFindsTheOptimumOfAnFsdpSpace) {
-  expect_guided_is_as_good(kFsdp, {"framework.*_offload", "schedule", "train.offload.optimizer"});
+  expect_guided_is_as_good(kFsdp, {"framework.*_offload", "train.offload.optimizer", "placement", "schedule",
+                                   "train.parallel.cp"});
 }
 
 // Every layout of the space reads as its --set values say, and the ledger of what is read is the table's.
@@ -157,7 +159,8 @@ TEST(PlanKnobs, FollowTheTrainer) {
 TEST(Plan, RunsAndIsTheSameOnAnyNumberOfProcesses) {
   Case const c = case_of(kMegatron);
   PlanOptions options;
-  options.keep = {"framework.*_offload", "train.offload.optimizer", "train.recompute", "schedule"};
+  options.keep = {"framework.*_offload", "train.offload.optimizer",        "train.recompute",  "schedule",
+                  "placement",           "rollout.gpu_memory_utilization", "train.micro_batch"};
   options.most_gpus = 8;
   std::vector<Plan> plans;
   for (int workers : {1, 2}) {
