@@ -8,6 +8,7 @@
 #include "models/admission.hpp"
 #include "sim/faults.hpp"
 #include "sim/phases.hpp"
+#include "sim/rollout_curve.hpp"
 #include "sim/rollout_loop.hpp"
 #include "sim/schedules.hpp"
 #include "sim/step_record.hpp"
@@ -109,7 +110,9 @@ class AsyncRollout {
       EngineCounters& before = counted_[static_cast<std::size_t>(e)];
       RolloutWork const work = work_between(rollout, before, c);
       Seconds const busy = min(c.busy - before.busy, now - recorded_);
-      for (int rank_class : rollout.pool->placement.classes_of_engine[static_cast<std::size_t>(e)]) {
+      auto const& classes = rollout.pool->placement.classes_of_engine[static_cast<std::size_t>(e)];
+      record_curve(recorder, classes.front(), loop_.fleet().engine(e).curve(), drawn_, now);
+      for (int rank_class : classes) {
         recorder.span(rank_class, Stream::compute, Activity::compute, "generate", recorded_, recorded_ + busy,
                       work.flops, work.hbm);
         recorder.span(rank_class, Stream::compute, Activity::phase_wait, "waits for prompts",
@@ -123,6 +126,7 @@ class AsyncRollout {
     }
     recorder.window(rollout.pool->index, recorded_, now);
     recorded_ = now;
+    drawn_ = now;
   }
 
   std::int64_t take_preemptions() { return std::exchange(preemptions_, 0); }
@@ -162,6 +166,7 @@ class AsyncRollout {
   std::vector<Seconds> updates_;
   std::vector<EngineCounters> counted_;
   Seconds recorded_;
+  Seconds drawn_;  // up to where the engines' curves are in the log
   std::int64_t preemptions_ = 0;
 };
 

@@ -9,38 +9,12 @@
 
 #include "models/group_signal.hpp"
 #include "models/pools.hpp"
+#include "sim/rollout_curve.hpp"
 #include "sim/rollout_loop.hpp"
 #include "sim/time_limits.hpp"
 
 namespace rollcast {
 namespace {
-
-// An engine that preempts in every step has millions of points; nobody looks at more than these.
-constexpr std::size_t kMostPoints = 4096;
-
-// The last point of each of kMostPoints equal spans of time, where there are more points than that.
-std::vector<EnginePoint> thinned(std::vector<EnginePoint> const& curve) {
-  if (curve.size() <= kMostPoints) return curve;
-  Seconds const start = curve.front().time;
-  double const cells = static_cast<double>(kMostPoints - 1) / (curve.back().time - start).value;
-  auto const cell = [&](EnginePoint const& p) { return std::floor((p.time - start).value * cells); };
-  std::vector<EnginePoint> out;
-  for (std::size_t i = 0; i < curve.size(); ++i) {
-    if (i + 1 == curve.size() || cell(curve[i]) < cell(curve[i + 1])) out.push_back(curve[i]);
-  }
-  return out;
-}
-
-void record_curve(PhaseRecorder const& recorder, int rank_class, RolloutEngine const& engine) {
-  for (EnginePoint const& point : thinned(engine.curve())) {
-    auto const add = [&](CounterKind kind, double value) {
-      recorder.counter({.rank_class = rank_class, .kind = kind, .time = point.time, .value = value});
-    };
-    add(CounterKind::running, point.running);
-    add(CounterKind::waiting, point.waiting);
-    add(CounterKind::kv_blocks, static_cast<double>(point.used_blocks));
-  }
-}
 
 using Groups = std::vector<std::pair<std::int64_t, std::vector<StepSample>>>;
 
@@ -65,7 +39,8 @@ void record_engine(PhaseRun const& p, RolloutLoop const& loop, int e, Seconds st
     p.recorder.span(rank_class, Stream::compute, Activity::rollout_tail, "other engines still generate",
                     own_end, end);
   }
-  record_curve(p.recorder, classes.front(), engine);
+  Seconds const never = seconds(std::numeric_limits<double>::infinity());
+  record_curve(p.recorder, classes.front(), engine.curve(), Seconds(0), never);
 }
 
 // Ends the run: no round brought enough groups with a signal.

@@ -1,7 +1,7 @@
 // The page of one run.
 import { startPlots } from './charts.js';
 import { enginesSection, linksSection, memorySection } from './curves.js';
-import { asTable, bars, h, section, stack, table } from './dom.js';
+import { asTable, bars, h, legend, section, stack, table } from './dom.js';
 import { clock, figure, percent, seconds, signed } from './format.js';
 import { ganttSection } from './gantt.js';
 import { activityVar, phaseVar, seriesVar } from './theme.js';
@@ -24,6 +24,7 @@ function timeSection(data) {
   return section('time', 'Where the time goes',
     h('p', { class: 'soft small' }, `Mean per step${data.steps ? `, of ${seconds(data.steps.mean)}` : ''}. Inside a phase: what its GPUs do, on average.`),
     bars(rows, whole),
+    legend([...new Set(data.phases.flatMap((p) => Object.keys(p.activities)))].map((name) => ({ name, color: activityVar(name) }))),
     asTable([{ name: 'phase' }, { name: 'mean', num: true }, { name: 'exposed', num: true }, { name: 'of the step', num: true }], () => data.phases.map((p) => [phaseName(p, data), seconds(p.mean), seconds(p.exposed), p.share === null ? '' : percent(p.share)])));
 }
 
