@@ -9,7 +9,8 @@ namespace {
 
 Lengths read_back(std::string const& text) {
   ScenarioResult const r = read_scenario_text(
-      "model: qwen2.5-0.5b-instruct\ncluster: {node: hgx-h100, nodes: 1}\nframework: verl\n"
+      "model: {base: qwen2.5-0.5b-instruct, max_context: 200000}\ncluster: {node: hgx-h100, nodes: "
+      "1}\nframework: verl\n"
       "algorithm: {kind: grpo, prompts: 8, group_size: 8}\n"
       "workload: {prompt_tokens: 100, response_tokens: " +
           text + "}\ntrain: {trainer: fsdp2}\nrollout: {engine: vllm}\n",
