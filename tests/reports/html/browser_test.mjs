@@ -141,7 +141,7 @@ const cases = {
     await page.selectOption('#memory select', '1');
     await isReadable(page);
     await page.setViewportSize({ width: 420, height: 800 });
-    check(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth + 1), 'a narrow page scrolls sideways');
+    await page.waitForFunction(() => document.documentElement.scrollWidth <= innerWidth + 1, null, { timeout: 20000 });
   },
   async incident(page) {
     check((await page.textContent('.badge')) === 'oom', 'the outcome is not told');
