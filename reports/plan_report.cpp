@@ -136,8 +136,8 @@ std::string effect_line(PlanEffect const& e) {
 std::string effects_table(Plan const& p) {
   if (p.effects.empty()) return {};
   std::string out =
-      "\nWhat one change of the best layout moves, most time first (step time, peak memory, the phases that "
-      "move most)\n";
+      "\nWhat one change of the best layout moves: step time, peak memory, the phases that move most\n"
+      "Most time first\n";
   std::size_t shown = 0;
   for (PlanEffect const& e : p.effects) {
     if (shown++ < kShownEffects) out += effect_line(e);
