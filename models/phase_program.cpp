@@ -34,10 +34,14 @@ class Writer {
   std::optional<int> take(MemoryCategory category, std::string_view name, Bytes bytes,
                           std::int64_t stream = 0) {
     if (!(bytes.value >= 1)) return std::nullopt;
-    int const block = program_.blocks++;
-    add({ProgramEvent::Kind::allocate, block, static_cast<std::int64_t>(std::llround(bytes.value)), stream,
-         name_index(category, name), micro_batch_, program_.work});
-    return block;
+    return take_named(name_index(category, name), std::llround(bytes.value), stream);
+  }
+  // `count` equal blocks.
+  void take(std::vector<int>& blocks, MemoryCategory category, std::string_view name, Bytes each, int count) {
+    if (!(each.value >= 1)) return;
+    int const index = name_index(category, name);
+    std::int64_t const size = std::llround(each.value);
+    for (int i = 0; i < count; ++i) blocks.push_back(take_named(index, size, 0));
   }
   void give(std::optional<int> block) {
     if (block) add({ProgramEvent::Kind::free, *block, 0, 0, 0, micro_batch_, program_.work});
@@ -56,6 +60,11 @@ class Writer {
 
  private:
   void add(ProgramEvent const& e) { program_.events.push_back(e); }
+  int take_named(int name, std::int64_t size, std::int64_t stream) {
+    int const block = program_.blocks++;
+    add({ProgramEvent::Kind::allocate, block, size, stream, name, micro_batch_, program_.work});
+    return block;
+  }
   // There are few, and hundreds of thousands of blocks.
   int name_index(MemoryCategory category, std::string_view name) {
     auto const found = std::find_if(named_.begin(), named_.end(),
@@ -107,8 +116,7 @@ void take_tensors(Writer& w, Blocks& blocks, std::string_view name, Bytes bytes,
                   double tokens) {
   double const one = std::max(1.0, tokens * 2.0 * p.model.hidden);
   int const count = std::clamp(static_cast<int>(std::lround(bytes.value / one)), 1, kMostTensors);
-  for (int i = 0; i < count; ++i)
-    take_into(blocks, w.take(MemoryCategory::activations, name, bytes / static_cast<double>(count)));
+  w.take(blocks, MemoryCategory::activations, name, bytes / static_cast<double>(count), count);
 }
 
 void take_buffers(Writer& w, Blocks& blocks, std::vector<UpdateBuffer> const& buffers, bool forward_only,

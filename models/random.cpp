@@ -1,5 +1,6 @@
 #include "models/random.hpp"
 
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -87,6 +88,10 @@ double uniform(RandomKey key) { return unit_interval(random_bits(key)); }
 
 double standard_normal(RandomKey key) { return inverse_normal_cdf(uniform(key)); }
 
+// 1/23, 1/21, ..., 1/3.
+constexpr std::array<double, 11> kOddReciprocals{1.0 / 23, 1.0 / 21, 1.0 / 19, 1.0 / 17, 1.0 / 15, 1.0 / 13,
+                                                 1.0 / 11, 1.0 / 9,  1.0 / 7,  1.0 / 5,  1.0 / 3};
+
 double portable_exp(double x) {
   if (std::isnan(x)) return x;
   if (x > 710.0) return std::numeric_limits<double>::infinity();
@@ -113,7 +118,7 @@ double portable_log(double x) {
   double const f = (m - 1.0) / (m + 1.0);
   double const f2 = f * f;
   double sum = 0.0;
-  for (int n = 23; n >= 3; n -= 2) sum = sum * f2 + 1.0 / n;
+  for (double const term : kOddReciprocals) sum = sum * f2 + term;
   double const log_m = 2.0 * f + 2.0 * f * f2 * sum;
   return e * kLn2High + (log_m + e * kLn2Low);
 }

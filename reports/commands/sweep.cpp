@@ -47,6 +47,13 @@ std::string text_of(std::string const& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
+// Why the scenario's file has no text.
+std::vector<Problem> problems_of_file(std::string const& path) {
+  std::vector<Problem> problems = read_scenario_file(path, {}).problems;
+  std::erase_if(problems, [](Problem const& p) { return p.line > 0 || !p.key.empty(); });
+  return problems;
+}
+
 std::string conflict_of(Arguments const& arguments, std::vector<VariedKey> const& grid) {
   for (VariedKey const& k : grid) {
     for (std::string const& set : arguments.scenario.options.sets) {
@@ -96,6 +103,10 @@ int run(Arguments const& arguments) {
   if (!grid.value) return speaks ? refuse(grid.error) : 2;
   if (std::string const conflict = conflict_of(arguments, *grid.value); !conflict.empty())
     return speaks ? refuse(conflict) : 2;
+  if (auto const problems = problems_of_file(arguments.scenario.file); !problems.empty()) {
+    if (speaks) print_problems(problems);
+    return 2;
+  }
   ScenarioSource const source{arguments.scenario.file, text_of(arguments.scenario.file),
                               arguments.scenario.options};
   Sweep const sweep{source, std::move(*grid.value), arguments.seed, arguments.steps};
