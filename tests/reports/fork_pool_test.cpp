@@ -35,6 +35,35 @@ TEST(ForkPool, TasksDoNotMeet) {
   for (ApartResult const& r : run_all(pool, {"", "", ""})) EXPECT_EQ(r.text, "1");
 }
 
+// What a helper prepares for one task all its later children have.
+TEST(ForkPool, ChildrenHaveWhatTheirHelperPrepared) {
+  std::string prepared;
+  ForkPool pool(
+      1, [&](std::string const&) { return prepared; },
+      [&](std::string const& task) {
+        if (task == "throw") throw std::runtime_error("not mine to tell");
+        prepared += task;
+      });
+  auto const results = run_all(pool, {"a", "throw", "b"});
+  EXPECT_EQ(results[0].text, "a");
+  EXPECT_EQ(results[1].text, "a");
+  EXPECT_EQ(results[2].text, "ab");
+  EXPECT_EQ(prepared, "");
+}
+
+TEST(ForkPool, IsReadyWhenATaskHasEnded) {
+  ForkPool pool(1, [](std::string const& task) {
+    if (task == "long") std::this_thread::sleep_for(std::chrono::hours(1));
+    return task;
+  });
+  EXPECT_TRUE(pool.ready(0));  // with nothing, which is there at once
+  pool.submit(0, "short");
+  EXPECT_TRUE(pool.ready(600'000));
+  EXPECT_EQ(pool.next()->result.text, "short");
+  pool.submit(1, "long");
+  EXPECT_FALSE(pool.ready(1));
+}
+
 TEST(ForkPool, LongTextsComeWhole) {
   ForkPool pool(2, [](std::string const& task) { return task; });
   std::string const text(3'000'000, 'x');
