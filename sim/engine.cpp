@@ -76,6 +76,7 @@ void Engine::Impl::arm(Seconds time) {
     timer_->remove();
   }
   timer_date_ = std::max(time.value, s4u::Engine::get_clock());
+  ++given_activities.timers;
   timer_ = Timer::set(timer_date_, [this] {
     timer_ = nullptr;
     tick();
@@ -188,5 +189,7 @@ RunResult Engine::run() {
   for (auto const& [id, flow] : impl_->flows_) result.leftovers.push_back("flow " + flow->name);
   return result;
 }
+
+EngineActivities engine_activities() { return given_activities; }
 
 }  // namespace rollcast

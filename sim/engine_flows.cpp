@@ -63,6 +63,7 @@ void Engine::Impl::start(Flow& flow) {
   flow.comm->set_payload_size(static_cast<std::uint64_t>(std::llround(flow.bytes.value)));
   flow.comm->set_data(&flow);
   flow.comm->start();
+  ++given_activities.flows;
 }
 
 void Engine::Impl::finish(std::int64_t id) {

@@ -15,10 +15,14 @@
 
 #include "sim/alarm_queue.hpp"
 #include "sim/engine.hpp"
+#include "sim/engine_activities.hpp"
 
 namespace rollcast {
 
 namespace s4u = simgrid::s4u;
+
+// Of this process, as SimGrid's engine is.
+inline EngineActivities given_activities;
 
 // Everything that changes SimGrid's world (starting and cancelling flows, waking and killing actors) happens
 // in one place, tick(), run by one timer at a time outside all actors. So simultaneous events have our order,
