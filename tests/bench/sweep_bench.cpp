@@ -77,12 +77,17 @@ void SweepPoint(benchmark::State& state, std::string const& name) {
   }
   state.counters["activities"] = activities_of(name);
 }
-BENCHMARK_CAPTURE(SweepPoint, two_nodes, "two-nodes-v0.5")->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(SweepPoint, two_nodes, "two-nodes-v0.5")
+    ->UseManualTime()
+    ->Iterations(1)
+    ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(SweepPoint, one_step_off_v04, "one-step-off-v0.4")
     ->UseManualTime()
+    ->Iterations(1)
     ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(SweepPoint, one_step_off, "one-step-off-v0.5")
     ->UseManualTime()
+    ->Iterations(1)
     ->Unit(benchmark::kMillisecond);
 
 }  // namespace
