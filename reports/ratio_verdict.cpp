@@ -197,13 +197,17 @@ std::string colocated_sentence(RatioReport const& r) {
 }
 
 std::string band_sentence(RatioReport const& r) {
+  if (r.lengths.size() < 2) return {};
   auto const band = balance_band(r);
-  if (!band || r.lengths.size() < 2) return {};
-  std::string out = fmt::format(
-      "With responses {} to {} times as long the balance lies between {:.1f} and {:.1f} rollout GPUs",
-      r.lengths.front().factor, r.lengths.back().factor, band->low, band->high);
-  auto const missing = r.lengths.size() - static_cast<std::size_t>(band->lengths);
-  if (missing > 0) out += fmt::format(" ({} of the lengths have none among the splits)", missing);
+  std::size_t const missing = r.lengths.size() - static_cast<std::size_t>(band ? band->lengths : 0);
+  std::string const lengths =
+      fmt::format("With responses {} to {} times as long", r.lengths.front().factor, r.lengths.back().factor);
+  if (!band || band->lengths < 2)
+    return fmt::format("{} the balance of {} of {} lengths lies outside of what was tried.", lengths, missing,
+                       r.lengths.size());
+  std::string out = fmt::format("{} the balance lies between {:.1f} and {:.1f} rollout GPUs", lengths,
+                                band->low, band->high);
+  if (missing > 0) out += fmt::format("; that of {} of the lengths outside of what was tried", missing);
   return out + ".";
 }
 

@@ -5,7 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "reports/commands/commands.hpp"
+#include "reports/forecast.hpp"
 #include "reports/json_schema.hpp"
+#include "reports/ratio_points.hpp"
 #include "tests/reports/run_command.hpp"
 
 namespace rollcast {
@@ -14,6 +16,11 @@ namespace {
 using Json = nlohmann::json;
 
 std::string const kScenarios = ROLLCAST_SOURCE_DIR "/scenarios/";
+
+std::string text_in(std::string const& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
 
 Json ratio_of(std::vector<std::string> words) {
   words.insert(words.begin(), "ratio");
@@ -52,13 +59,22 @@ TEST(RatioCommand, ColocatedBeatsEverySplitWhereTheyTakeTurns) {
 }
 
 // A mixture of experts of 671B with long responses: the longest take as long as several steps, which only a
-// pipeline hides.
-TEST(RatioCommand, ApartIsFasterWhereResponsesAreLong) {
-  Json const j = ratio_of({kScenarios + "questions/exercise-600b-long-async.yaml", "--lengths", "1",
-                           "--seeds", "2", "--steps", "3", "--rollout-gpus", "512", "--staleness", "4"});
-  EXPECT_EQ(j["schedule"], "async");
-  EXPECT_GT(j["colocated"]["step"].get<double>(), 0.3);
-  EXPECT_TRUE(j["colocated"]["sure"].get<bool>());
+// pipeline hides. Of what the command asks for, only the two that decide.
+TEST(RatioForecast, ApartIsFasterWhereResponsesAreLong) {
+  std::string const file = kScenarios + "questions/exercise-600b-long-async.yaml";
+  ScenarioSource const source{file, text_in(file), {}};
+  ScenarioResult const read = read_scenario_text(source.text, file, {});
+  ASSERT_TRUE(read.scenario);
+  RatioPlaceResult const place = ratio_place(*read.scenario);
+  ASSERT_TRUE(place.place);
+  std::vector<std::string> colocated = colocated_sets(*place.place, 1024);
+  colocated.push_back("rollout.gpu_memory_utilization=0.2");
+  ForkPool pool = forecast_pool(1, {source});
+  auto const h = forecast_all(pool, {{0, {}, 1, 3}, {0, colocated, 1, 3}});
+  ASSERT_EQ(h[0].outcome, Outcome::completed) << h[0].reason;
+  ASSERT_EQ(h[1].outcome, Outcome::completed) << h[1].reason;
+  EXPECT_EQ(h[0].gpus, h[1].gpus);
+  EXPECT_GT(h[1].step / h[0].step, 1.3);
 }
 
 // verl's page, 7B on 64 H20 with responses of up to 28,672 tokens: apart and asynchronous, measured 189 s a
@@ -68,6 +84,29 @@ TEST(RatioCommand, ApartIsFasterInThePublishedCase) {
                            "--seeds", "2", "--steps", "2", "--rollout-gpus", "32", "--staleness", "0.5"});
   EXPECT_GT(j["colocated"]["step"].get<double>(), 0.05);
   EXPECT_TRUE(j["colocated"]["sure"].get<bool>());
+}
+
+// Of 40 splits five, first and last among them, and the file's.
+TEST(RatioPoints, AreSpreadOverTheSplits) {
+  std::vector<RatioSize> all;
+  for (int r = 1; r <= 40; ++r) all.push_back({r, 41 - r});
+  auto const some = spread(all, 5, RatioSize{7, 34});
+  std::vector<int> rollout;
+  for (RatioSize const& s : some) rollout.push_back(s.rollout_gpus);
+  // Every 39 / 4 = 9.75, rounded up: 0, 10, 20, 30, 39.
+  EXPECT_EQ(rollout, (std::vector<int>{1, 7, 11, 21, 31, 40}));
+  EXPECT_EQ(spread(some, 6, std::nullopt).size(), 6u);
+}
+
+// Nodes of eight: whole ones above a node, and below one only where the pool is by GPUs.
+TEST(RatioPoints, AreWholeUnits) {
+  SidePool nodes{"rollout", false, 16, 8, "", ""};
+  EXPECT_EQ(scaled_size(nodes, 16, 0.5), 8);
+  EXPECT_EQ(scaled_size(nodes, 8, 0.5), 8);
+  EXPECT_EQ(scaled_size(nodes, 16, 1.5), 24);
+  SidePool parts{"rollout", true, 8, 8, "", ""};
+  EXPECT_EQ(scaled_size(parts, 8, 0.5), 4);
+  EXPECT_EQ(scaled_size(parts, 8, 1.4), 8);
 }
 
 // One node of 0.5B: splits of single GPUs.
@@ -84,11 +123,6 @@ std::string small_file() {
          "rollout: {pool: rollout, engine: vllm}\n"
          "schedule: one_step_off\n";
   return path;
-}
-
-std::string text_in(std::string const& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 TEST(RatioCommand, SplitsANodeAndSaysWhatCannotBe) {
