@@ -76,9 +76,9 @@ void Engine::Impl::arm(Seconds time) {
     timer_->remove();
   }
   timer_date_ = std::max(time.value, s4u::Engine::get_clock());
-  ++given_activities.timers;
   timer_ = Timer::set(timer_date_, [this] {
     timer_ = nullptr;
+    ++given_activities.timers;
     tick();
   });
 }

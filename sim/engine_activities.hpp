@@ -8,7 +8,8 @@ namespace rollcast {
 
 struct EngineActivities {
   std::int64_t flows = 0;
-  std::int64_t timers = 0;  // of alarms, delays and all that happens at one moment
+  std::int64_t timers =
+      0;  // that ran: alarms, ends of delays, starts and ends of flows, all of a moment in one
 };
 EngineActivities engine_activities();
 

@@ -93,8 +93,8 @@ void kill_until_it_ends(Case const& c) {
   while (true) {
     pid_t const child = start(c, killed);
     if (kills < c.kills) {
-      // So that the last kills still fall into the sweep; a start takes some of the time.
-      double const most = 1.6 * whole / c.kills + 300;
+      // So that the last kills still fall into the sweep where the machine has twice the time for it.
+      double const most = 0.8 * whole / c.kills + 300;
       std::this_thread::sleep_for(Milliseconds(std::uniform_real_distribution<>(0, most)(random)));
       ::kill(kills % 2 == 0 ? -child : child, SIGKILL);  // all its processes, or the one that has the store
     }
