@@ -14,7 +14,11 @@ Bytes estimate_memory(Job const& job, int steps) {
   Parallel const& p = job.train.parallel;
   double const gpus = static_cast<double>(total_gpus(job));
   double const samples = static_cast<double>(std::max(job.algorithm.prompts, 1)) * job.algorithm.group_size;
-  double const ranks = static_cast<double>(p.tp) * p.pp * p.cp;
+  // Ranks of one stage of a replica and of one engine are one class (sim/placement.hpp).
+  double const stage = static_cast<double>(p.tp) * p.cp;
+  double const engine = static_cast<double>(job.rollout.parallel.tp) * job.rollout.parallel.pp;
+  double const classes = std::min(gpus, gpus / stage + gpus / engine);
+  double const classes_of_replica = std::min(stage, stage / engine + 1) * p.pp;
   double const phases = static_cast<double>(job.framework.order.size());
   double const layer_bytes = 12.0 * job.model.hidden * job.model.hidden * 4;
   double const buckets =
@@ -22,8 +26,9 @@ Bytes estimate_memory(Job const& job, int steps) {
   double const updates =
       std::max(1.0, samples / std::max(job.algorithm.train_batch, 1)) * job.algorithm.epochs;
 
-  double const spans = gpus * (4 * phases + buckets * updates) + samples * job.algorithm.epochs * ranks * 8;
-  double const counters = samples * 12 + gpus * 16 * phases;
+  double const spans =
+      classes * (4 * phases + buckets * updates) + samples * job.algorithm.epochs * classes_of_replica * 8;
+  double const counters = samples * 12 + classes * 16 * phases;
   Bytes const log = bytes(spans * sizeof(Span) + counters * sizeof(Counter)) * static_cast<double>(steps);
   return MiB(64) + KiB(4) * gpus + bytes(512) * samples + log * 6;
 }

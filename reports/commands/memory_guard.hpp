@@ -11,11 +11,12 @@ namespace rollcast {
 
 // An upper estimate from the sizes of the scenario alone, in constant time:
 //
-//   spans     per step: GPUs x (4 per phase + gradient buckets x optimizer steps)
-//             + samples x ranks per replica x 8 (forward and backward of a micro-batch per stage, log-probs,
-//             waits)
+//   classes   of ranks with equal times, at most GPUs / (tp x cp) + GPUs / engine and one per GPU
+//   spans     per step: classes x (4 per phase + gradient buckets x optimizer steps)
+//             + samples x classes per replica x 8 (forward and backward of a micro-batch per stage,
+//             log-probs, waits)
 //   counters  per step: 12 per sample (start, finish, two preemptions; running, waiting, pages)
-//             + GPUs x 16 per phase (memory lines)
+//             + classes x 16 per phase (memory lines)
 //   memory    64 MiB + GPUs x 4 KiB (actor, ranks) + samples x 512 B (requests in flight)
 //             + (spans x 72 B + counters x 40 B) x 6 (log, vectors that grow, timelines, output text)
 Bytes estimate_memory(Job const& job, int steps);

@@ -31,6 +31,16 @@ TEST(MemoryGuard, EstimateIsItsFormula) {
   EXPECT_DOUBLE_EQ(estimate_memory(small_job(), 5).value, fixed + 30 * log);
 }
 
+// 16 GPUs in replicas of two stages of 4 ranks, engines of 8: 16 / 4 + 16 / 8 = 6 classes; of a replica at
+// most 4 / 8 + 1 for each of its 2 stages, 3. Spans 6 x (8 + 20) + 32 x 3 x 8 = 936, counters 384 + 6 x 32.
+TEST(MemoryGuard, RanksOfOneStageAndEngineAreOne) {
+  Job job = small_job();
+  job.train.parallel.tp = 4;
+  job.rollout.parallel.tp = 8;
+  double const fixed = 64.0 * 1024 * 1024 + 16 * 4096 + 32 * 512;
+  EXPECT_DOUBLE_EQ(estimate_memory(job, 1).value, fixed + 6 * (936 * sizeof(Span) + 576 * sizeof(Counter)));
+}
+
 TEST(MemoryGuard, HugeScenariosDoNotOverflow) {
   Job job = small_job();
   job.cluster.nodes = 2'000'000'000;
