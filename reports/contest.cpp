@@ -69,7 +69,7 @@ void add_warnings(Contest& c) {
 
 std::string interval_text(PairedRatio const& r, std::size_t seeds) {
   if (!r.low) return "one seed, so without an interval";
-  return fmt::format("{:.3g} to {:.3g} with 95 % confidence over {} paired seeds", *r.low, *r.high, seeds);
+  return fmt::format("{:#.3g} to {:#.3g} with 95 % confidence over {} paired seeds", *r.low, *r.high, seeds);
 }
 
 std::string cannot_run(Contest const& c, std::size_t i) {

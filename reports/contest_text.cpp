@@ -40,7 +40,7 @@ std::string money(double dollars) {
 std::string speed_text(std::optional<PairedRatio> const& r) {
   if (!r) return {};
   if (!r->low || !(*r->low < *r->high)) return fmt::format("{:.3g}", r->ratio);
-  return fmt::format("{:.3g} ({:.3g} to {:.3g})", r->ratio, *r->low, *r->high);
+  return fmt::format("{:.3g} ({:#.3g} to {:#.3g})", r->ratio, *r->low, *r->high);
 }
 
 std::optional<std::size_t> pool_called(ContenderFigures const& f, std::string const& name) {

@@ -161,7 +161,11 @@ std::string_view hidden_behind(ContenderFigures const& winner) {
     return p == winner.phases.end() ? -1 : p->pool;
   };
   int const generates = pool_of(Phase::generate);
-  return generates >= 0 && generates != pool_of(Phase::update_actor) ? "generation" : "other phases";
+  if (generates < 0 || generates == pool_of(Phase::update_actor)) return "other phases";
+  Seconds generation, rest;
+  for (PathShare const& s : winner.critical_path)
+    (s.phase == name_of(Phase::generate) ? generation : rest) += s.seconds;
+  return generation < rest ? "training" : "generation";
 }
 
 std::string because(std::vector<PathDifference> const& differences, std::string_view behind) {

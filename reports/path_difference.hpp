@@ -41,7 +41,8 @@ std::vector<PathDifference> path_differences(ContenderFigures const& winner, Con
 // Empty without a saving. behind: what phases are hidden behind.
 std::string because(std::vector<PathDifference> const& differences, std::string_view behind);
 
-// "generation" where the winner generates on a pool that does not train, else "other phases".
+// Where the winner generates on a pool that does not train, "generation" or "training", whichever is more of
+// its critical path; else "other phases".
 std::string_view hidden_behind(ContenderFigures const& winner);
 
 }  // namespace rollcast

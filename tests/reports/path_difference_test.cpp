@@ -88,6 +88,16 @@ TEST(PathDifference, LeavesOutWhatIsBelowAHundredth) {
   EXPECT_EQ(because({}, "generation"), "");
 }
 
+// Of the path of a step that waits for its trainer, generation is the smaller part.
+TEST(PathDifference, HidesBehindWhatTheStepWaitsFor) {
+  ContenderFigures f = two_pools();
+  f.critical_path = {share(Phase::generate, Activity::compute, 5),
+                     share(Phase::old_logprob, Activity::compute, 12),
+                     share(Phase::update_actor, Activity::compute, 50)};
+  EXPECT_EQ(hidden_behind(f), "training");
+  EXPECT_EQ(hidden_behind(colocated_one()), "other phases");
+}
+
 // A shorter tail, and a quicker update on the same pool.
 TEST(PathDifference, SaysWhatTakesLess) {
   ContenderFigures a = colocated_one();
