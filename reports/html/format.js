@@ -15,6 +15,15 @@ export function seconds(s) {
   return a > 0 ? `${digits(s * 1e6)} us` : '0 s';
 }
 
+// An axis of seconds from 0: marks at round numbers of one unit.
+export function secondsAxis(most) {
+  const [unit, name] = most >= 7200 ? [3600, 'h'] : most >= 300 ? [60, 'min'] : [1, 's'];
+  const rough = most / unit / 5;
+  const power = 10 ** Math.floor(Math.log10(rough || 1));
+  const step = [1, 2, 5, 10].find((k) => k * power >= rough) * power * unit;
+  return { interval: step, max: Math.ceil(most / step) * step, axisLabel: { formatter: (v) => `${Number((v / unit).toPrecision(6))} ${name}` } };
+}
+
 export const gib = (v) => (Math.abs(v) >= 1024 ? `${digits(v / 1024)} TiB` : Math.abs(v) >= 1 || v === 0 ? `${digits(v)} GiB` : `${digits(v * 1024)} MiB`);
 
 export function percent(fraction) {

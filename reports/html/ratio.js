@@ -1,7 +1,7 @@
 // The page of `rollcast ratio`: how the GPUs divide, and how many there should be.
 import { legendOption, plot, startPlots, tipHtml, valueAxis } from './charts.js';
 import { asTable, choice, h, section, table } from './dom.js';
-import { digits, figure, percent, seconds, signed } from './format.js';
+import { digits, figure, percent, seconds, secondsAxis, signed } from './format.js';
 import { paper, seriesColor } from './theme.js';
 import { cards, verdictSection } from './verdict.js';
 
@@ -46,7 +46,7 @@ const timeLines = (points, x, curve) => [
 ];
 
 const kFigures = [
-  { name: 'Time of a step', format: seconds, lines: timeLines, band: ['step_seconds_low', 'step_seconds_high'] },
+  { name: 'Time of a step', axis: secondsAxis, lines: timeLines, band: ['step_seconds_low', 'step_seconds_high'] },
   { name: 'Throughput', format: (v) => `${figure(v)}/s`, lines: (points, x) => [line('samples per second', seriesColor(4), points.map((p) => [x(p), p.samples_per_second]))] },
   { name: 'GPU hours a step', format: (v) => figure(v), lines: (points, x) => [line('GPU hours a step', seriesColor(6), points.map((p) => [x(p), p.gpu_hours_per_step]))] },
   { name: 'Busy GPUs', format: percent, lines: (points, x) => [line('rollout pool', seriesColor(1), points.map((p) => [x(p), p.busy_rollout])), line('trainer\u2019s pool', seriesColor(3), points.map((p) => [x(p), p.busy_train]))] },
@@ -70,7 +70,7 @@ function curveFigure(f, data, curve) {
       legend: legendOption({ data: lines.map((l) => l.name) }),
       grid: { left: 70, right: 24, top: 56, bottom: 46 },
       xAxis: valueAxis({ min: Math.max(0, Math.floor(Math.min(...xs) - pad)), max: Math.ceil(Math.max(...xs) + pad), name: c.axis, nameLocation: 'middle', nameGap: 28, minInterval: 1 }),
-      yAxis: valueAxis({ min: 0, axisLabel: { formatter: f.format } }),
+      yAxis: valueAxis({ min: 0, ...(f.axis ? f.axis(Math.max(...points.map((p) => p.step_seconds_high))) : { axisLabel: { formatter: f.format } }) }),
       tooltip: { trigger: 'axis', formatter: (ps) => { const p = points[ps[0].dataIndex]; return tipHtml(`${c.axis.split(' (')[0]}: ${figure(c.x(p))}`, pointRows(p)); } },
       series: [...(f.band ? area('range', seriesColor(0), points, c.x, (p) => p[f.band[0]], (p) => p[f.band[1]]) : []), ...lines],
     };
