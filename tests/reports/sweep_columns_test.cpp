@@ -20,8 +20,8 @@ Headline headline() {
   h.mean_staleness = 1;
   h.preemptions = 3;
   h.sync = Seconds(0.25);
-  h.pools = {{"train", 8, 0.5, 0.4, 0, bytes(10e9), bytes(20e9), Phase::update_actor, {}},
-             {"gen, too", 8, 1.0, 0, 0.5, bytes(60e9), bytes(80e9), Phase::generate, {}}};
+  h.pools = {{"train", 8, 0.5, 0.4, 0, bytes(10e9), bytes(20e9), Phase::update_actor, {}, {}},
+             {"gen, too", 8, 1.0, 0, 0.5, bytes(60e9), bytes(80e9), Phase::generate, {}, {}}};
   return h;
 }
 
