@@ -211,10 +211,18 @@ std::string band_sentence(RatioReport const& r) {
   return out + ".";
 }
 
+std::string no_split_sentence(RatioReport const& r) {
+  auto const first = std::find_if(r.infeasible.begin(), r.infeasible.end(),
+                                  [](RatioInfeasible const& f) { return f.curve == "split"; });
+  if (first == r.infeasible.end()) return fmt::format("No split of {} GPUs can be simulated.", r.total);
+  return fmt::format("No split of {} GPUs can be simulated; {}: {}.", r.total, size_text(first->size),
+                     first->reason);
+}
+
 }  // namespace
 
 std::vector<std::string> ratio_verdict(RatioReport const& r) {
-  if (r.split.empty()) return {fmt::format("No split of {} GPUs can be simulated.", r.total)};
+  if (r.split.empty()) return {no_split_sentence(r)};
   std::vector<std::string> all = {balance_sentence(r), pace_sentence(r), others_sentence(r),
                                   knee_sentence(r)};
   if (is_bound(*r.base)) std::swap(all[0], all[1]);

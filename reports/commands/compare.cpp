@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
+#include <iterator>
 #include <memory>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +14,7 @@
 #include "reports/commands/option_checks.hpp"
 #include "reports/commands/outputs.hpp"
 #include "reports/commands/scenario_input.hpp"
+#include "reports/commands/scenario_text.hpp"
 #include "reports/commands/variants.hpp"
 #include "reports/contest.hpp"
 #include "reports/contest_report.hpp"
@@ -65,18 +65,12 @@ std::string check_rent(std::string const& text) {
 
 std::string check_variant(std::string const& text) { return variant_sets(text).error; }
 
-std::optional<std::string> text_of(std::string const& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::ostringstream content;
-  if (!in || !(content << in.rdbuf())) return std::nullopt;
-  return content.str();
-}
-
 // What is compared, before any run.
 struct Entries {
   std::vector<Contender> contenders;
   std::vector<ScenarioSource> sources;  // of each contender
   std::vector<Problem> problems;        // of the contenders that cannot be read
+  std::vector<Problem> slips;           // keys of --with that nobody knows: no layout that cannot be
   std::vector<std::string> gpus;        // of all that can
 };
 
@@ -104,6 +98,8 @@ void enter(Entries& e, std::string const& file, std::string const& text, Scenari
     for (Pool const& p : pools_of(read.scenario->job)) e.gpus.push_back(p.cluster.node.gpu.name);
   } else {
     e.problems.insert(e.problems.end(), read.problems.begin(), read.problems.end());
+    std::copy_if(read.problems.begin(), read.problems.end(), std::back_inserter(e.slips),
+                 [&](Problem const& p) { return !variant.empty() && p.what.starts_with("unknown key"); });
   }
   c.name = distinct(variant.empty() ? name_of_file(file) : variant, e.contenders);
   e.contenders.push_back(std::move(c));
@@ -145,13 +141,16 @@ int compare(Arguments const& a) {
 
   Entries e;
   for (std::string const& file : a.files) {
-    auto const text = text_of(file);
-    if (!text) return refuse(fmt::format("the scenario {} cannot be read", shown(file)));
-    enter(e, file, *text, a.options, "");
-    for (std::string const& variant : a.with) enter(e, file, *text, a.options, variant);
+    ScenarioText const text = scenario_text(file);
+    if (!text.problems.empty()) {
+      print_problems(text.problems);
+      return 2;
+    }
+    enter(e, file, text.text, a.options, "");
+    for (std::string const& variant : a.with) enter(e, file, text.text, a.options, variant);
   }
-  if (e.gpus.empty()) {
-    print_problems(e.problems);
+  if (e.gpus.empty() || !e.slips.empty()) {
+    print_problems(e.gpus.empty() ? e.problems : e.slips);
     return 2;
   }
   std::vector<GpuRent> rents;

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 
 #include "models/pools.hpp"
@@ -11,6 +9,7 @@
 #include "reports/commands/option_checks.hpp"
 #include "reports/commands/outputs.hpp"
 #include "reports/commands/scenario_input.hpp"
+#include "reports/commands/scenario_text.hpp"
 #include "reports/output_file.hpp"
 
 namespace rollcast {
@@ -38,11 +37,6 @@ int write(std::string const& path, std::string const& content) {
   return error.empty() ? 0 : refuse(error);
 }
 
-std::string text_of(std::string const& file) {
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 // Checked before anything is simulated.
 std::string unknown_knob(Job const& job, std::vector<std::string> const& keep) {
   std::vector<std::string> names = {"placement", "schedule"};
@@ -64,18 +58,23 @@ int plan(Arguments arguments) {
   }
   if (std::string const conflict = output_conflict(outputs, inputs_of(arguments.scenario)); !conflict.empty())
     return refuse(conflict);
-  int exit_code = 0;
-  std::optional<Scenario> const scenario = read_scenario(arguments.scenario, exit_code);
-  if (!scenario) return exit_code;
-  if (auto const problems = check_simulated(*scenario); !problems.empty()) {
+  ScenarioText const text = scenario_text(arguments.scenario.file);
+  ScenarioSource const source{arguments.scenario.file, text.text, arguments.scenario.options};
+  std::vector<Problem> problems = text.problems;
+  std::optional<Scenario> scenario;
+  if (problems.empty()) {
+    ScenarioResult read = read_scenario_text(source.text, source.file, source.options);
+    problems = std::move(read.problems);
+    scenario = std::move(read.scenario);
+  }
+  if (problems.empty()) problems = check_simulated(*scenario);
+  if (!problems.empty()) {
     print_problems(problems);
     return 2;
   }
   if (std::string const problem = unknown_knob(scenario->job, arguments.plan.keep); !problem.empty())
     return refuse(problem);
   if (arguments.nodes > 0) arguments.plan.gpus = arguments.nodes * scenario->job.cluster.node.gpus;
-  ScenarioSource const source{arguments.scenario.file, text_of(arguments.scenario.file),
-                              arguments.scenario.options};
   ForkPool pool = forecast_pool(arguments.workers > 0 ? arguments.workers : usable_cores(), {source});
   auto const forecasts = [&](std::vector<std::pair<std::vector<std::string>, int>> const& tasks) {
     std::vector<ForecastTask> all;
@@ -83,7 +82,7 @@ int plan(Arguments arguments) {
     return forecast_all(pool, all);
   };
   Plan const result = make_plan(source, *scenario, arguments.plan, forecasts);
-  exit_code = write(arguments.json, plan_json(result));
+  int exit_code = write(arguments.json, plan_json(result));
   if (exit_code == 0) exit_code = write(arguments.csv, plan_csv(result));
   bool const taken = arguments.json == "-" || arguments.csv == "-";
   return exit_code != 0 || taken ? exit_code : print(plan_text(result));

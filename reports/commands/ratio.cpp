@@ -2,9 +2,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "reports/commands/option_checks.hpp"
 #include "reports/commands/outputs.hpp"
 #include "reports/commands/scenario_input.hpp"
+#include "reports/commands/scenario_text.hpp"
 #include "reports/html_page.hpp"
 #include "reports/output_file.hpp"
 #include "reports/ratio_sweep.hpp"
@@ -37,14 +37,21 @@ struct Arguments {
   std::string html;
 };
 
-std::string text_of(std::string const& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 int refuse(std::string const& sentence) {
   print_error(sentence);
   return 2;
+}
+
+// CLI11's own range lets "nan" through.
+CLI::Validator number_from(double least, double most) {
+  auto const check = [least, most](std::string const& text) -> std::string {
+    double value = 0;
+    char const* const end = text.data() + text.size();
+    auto const [stop, error] = std::from_chars(text.data(), end, value);
+    if (error == std::errc() && stop == end && least <= value && value <= most) return {};
+    return fmt::format("'{}' is not a number from {} to {}", text, least, most);
+  };
+  return CLI::Validator(check, "");
 }
 
 void show_progress(std::size_t ended, std::size_t asked) {
@@ -76,7 +83,12 @@ int ratio(Arguments const& a) {
   if (!a.html.empty()) {
     if (std::string const problem = html_problem(); !problem.empty()) return refuse(problem);
   }
-  ScenarioSource const source{a.scenario.file, text_of(a.scenario.file), a.scenario.options};
+  ScenarioText const text = scenario_text(a.scenario.file);
+  if (!text.problems.empty()) {
+    print_problems(text.problems);
+    return 2;
+  }
+  ScenarioSource const source{a.scenario.file, text.text, a.scenario.options};
   ScenarioResult const read = read_scenario_text(source.text, source.file, source.options);
   std::vector<Problem> problems = read.problems;
   if (problems.empty()) problems = check_simulated(*read.scenario);
@@ -119,14 +131,14 @@ void add_ratio_command(CLI::App& app, int& exit_code) {
       ->add_option("--staleness", a->ratio.staleness,
                    "Bounds of the staleness to try (default: a few, and the file's)")
       ->delimiter(',')
-      ->check(CLI::Range(0.0, 1000.0))
+      ->check(number_from(0, 1000))
       ->type_name("S,...");
   command
       ->add_option("--lengths", a->ratio.lengths,
                    "How many times as long the responses may become; 1 is always there")
       ->delimiter(',')
       ->capture_default_str()
-      ->check(CLI::Range(0.01, 100.0))
+      ->check(number_from(0.01, 100))
       ->type_name("F,...");
   command
       ->add_option("--schedule", a->ratio.schedule,

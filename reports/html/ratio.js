@@ -116,7 +116,7 @@ function curvesSection(data) {
 function lengthsSection(data) {
   const points = (data.lengths || []).filter((l) => l.balance_rollout_gpus !== null);
   if (!(data.lengths || []).length) return null;
-  const rows = () => data.lengths.map((l) => [figure(l.length_factor), figure(l.mean_response_tokens), l.balance_rollout_gpus === null ? 'none' : digits(l.balance_rollout_gpus), l.fastest_rollout_gpus ?? '', l.cheapest_rollout_gpus ?? '']);
+  const rows = () => data.lengths.map((l) => [figure(l.length_factor), l.mean_response_tokens === null ? '' : figure(l.mean_response_tokens), l.balance_rollout_gpus === null ? 'none' : digits(l.balance_rollout_gpus), l.fastest_rollout_gpus ?? '', l.cheapest_rollout_gpus ?? '']);
   const columns = ['times as long', 'response tokens', 'balance, rollout GPUs', 'fastest', 'cheapest'].map((name) => ({ name, num: true }));
   if (points.length < 2) return section('lengths', 'As responses grow', table(columns, rows()));
   const option = () => ({

@@ -165,10 +165,11 @@ TEST_F(CompareCommand, IsTheSameEveryTime) {
 TEST_F(CompareCommand, MisuseIsAnsweredInOneLine) {
   for (auto const& [arguments, message] : std::vector<std::pair<std::string, std::string>>{
            {"small.yaml", "one contender is no comparison; give a second FILE or --with KEY=VALUE,..."},
-           {"small.yaml nowhere.yaml", "the scenario nowhere.yaml cannot be read"},
+           {"small.yaml nowhere.yaml", "nowhere.yaml: there is no such file; check the path"},
            {"small.yaml small.yaml --with a=1", "--with makes variants of one FILE"},
            {"small.yaml small.yaml --seeds 0", "'0' is not a whole number from 1 to 1000"},
            {"small.yaml small.yaml --seeds many", "'many' is not a whole number"},
+           {"small.yaml --with train.micro_bach=2", "train.micro_bach: unknown key; did you mean"},
            {"small.yaml --with tp", "'tp' of 'tp' is not KEY=VALUE"},
            {"small.yaml small.yaml --price h100-sxm", "'h100-sxm' is no rent; write GPU=DOLLARS per hour"},
            {"small.yaml small.yaml --price l40s=1", "--price: no contender has the GPU l40s"},

@@ -165,6 +165,19 @@ TEST(RatioCommand, RefusesWhatGeneratesNothing) {
   EXPECT_NE(r.err.find("nothing is generated"), std::string::npos) << r.err;
 }
 
+TEST(RatioCommand, RefusesWhatIsNoNumberOrNoFile) {
+  std::string const file = kScenarios + "examples/grpo-7b-async-two-pools.yaml";
+  EXPECT_THROW(run_command(add_ratio_command, {"ratio", file, "--lengths", "nan"}), CLI::ValidationError);
+  testing::internal::GetCapturedStdout();
+  testing::internal::GetCapturedStderr();
+  EXPECT_THROW(run_command(add_ratio_command, {"ratio", file, "--staleness", "1,nan"}), CLI::ValidationError);
+  testing::internal::GetCapturedStdout();
+  testing::internal::GetCapturedStderr();
+  CommandRun const r = run_command(add_ratio_command, {"ratio", kScenarios + "none.yaml"});
+  EXPECT_EQ(r.exit_code, 2);
+  EXPECT_NE(r.err.find("there is no such file"), std::string::npos) << r.err;
+}
+
 // Every key of the JSON stands in the schema, by its last name.
 void expect_told(Json const& j, std::string const& schema) {
   for (auto const& [key, value] : j.items()) {

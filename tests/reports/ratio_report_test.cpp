@@ -248,6 +248,9 @@ TEST(RatioVerdict, HasASentenceForNoSplit) {
   RatioReport r;
   r.total = 8;
   EXPECT_EQ(ratio_verdict(r), std::vector<std::string>{"No split of 8 GPUs can be simulated."});
+  r.infeasible = {{"split", {4, 4}, 1, "rank 0 runs out of memory"}};
+  EXPECT_EQ(ratio_verdict(r), std::vector<std::string>{
+                                  "No split of 8 GPUs can be simulated; 4 : 4: rank 0 runs out of memory."});
 }
 
 }  // namespace

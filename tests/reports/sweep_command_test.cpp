@@ -95,6 +95,18 @@ TEST_F(SweepCommand, ALayoutThatCannotBeIsAResult) {
   EXPECT_THAT(r.out, HasSubstr("1  infeasible: train.parallel.tp: "));
 }
 
+// A pipe is read once.
+TEST_F(SweepCommand, TheScenarioMayComeFromAPipe) {
+  std::string const program = "'" ROLLCAST_PROGRAM "' ";
+  for (char const* const words : {"sweep /dev/stdin --vary seed=1", "plan /dev/stdin --top 1 --most-gpus 1",
+                                  "compare /dev/stdin --with train.micro_batch=2 --steps 1 --seeds 1"}) {
+    std::string const command = std::string("cat '") + kScenario + "' | " + program + words + " >'" +
+                                path("out") + "' 2>'" + path("err") + "'";
+    EXPECT_EQ(std::system(command.c_str()), 0) << content_of(path("err"));
+    EXPECT_THAT(content_of(path("out")), Not(HasSubstr("Nothing runs"))) << words;
+  }
+}
+
 TEST_F(SweepCommand, WhatIsWrongAtEveryPointIsToldBeforeTheSweep) {
   CommandRun r = sweep({"--vary", "train.micro_bach=1,2", "--csv", path("a.csv")});
   EXPECT_EQ(r.exit_code, 2);
