@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kWidth = 100;
 constexpr int kLabel = 32;
-constexpr int kCell = 22;
+constexpr std::size_t kCell = 22;
 constexpr std::size_t kColumns = 3;
 constexpr double kIdleShown = 0.01;
 
@@ -195,8 +195,12 @@ std::string table(Contest const& c) {
   std::string out;
   for (std::size_t first = 0; first < c.figures.size(); first += kColumns) {
     std::size_t const last = std::min(first + kColumns, c.figures.size());
+    std::size_t width = kCell;
+    for (Row const& r : rows) {
+      for (std::size_t i = first; i < last; ++i) width = std::max(width, r.cell(c.figures[i], i).size() + 2);
+    }
     std::string head(kLabel, ' ');
-    for (std::size_t i = first; i < last; ++i) head += fmt::format("{:>{}}", letter(i), kCell);
+    for (std::size_t i = first; i < last; ++i) head += fmt::format("{:>{}}", letter(i), width);
     out += "\n" + trimmed(head);
     for (Row const& r : rows) {
       std::string line = fmt::format("{:<{}}", r.label, kLabel);
@@ -204,7 +208,7 @@ std::string table(Contest const& c) {
       for (std::size_t i = first; i < last; ++i) {
         std::string const cell = r.cell(c.figures[i], i);
         any = any || !cell.empty();
-        line += fmt::format("{:>{}}", cell.empty() ? "-" : cell, kCell);
+        line += fmt::format("{:>{}}", cell.empty() ? "-" : cell, width);
       }
       if (any) out += trimmed(line);
     }

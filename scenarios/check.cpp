@@ -459,6 +459,26 @@ std::vector<Problem> check_role_pool(Job const& job, Role role, std::string key)
            "give the pool more GPUs, or another role's pool", ""}};
 }
 
+// GPUs that are paid for and do nothing.
+std::vector<Problem> check_unused_pools(Job const& job) {
+  std::vector<bool> used(job.pools.size());
+  for (ModelRole const& r : model_roles(job.algorithm))
+    used[static_cast<std::size_t>(pool_of(job, r.role))] = true;
+  if (has_rollout(job.algorithm)) used[static_cast<std::size_t>(pool_of(job, Role::rollout))] = true;
+  std::vector<Problem> problems;
+  for (std::size_t i = 0; i < used.size(); ++i) {
+    std::string const& name = job.pools[i].name;
+    if (!used[i])
+      problems.push_back(
+          {"", 0, 0, "pools." + name, "no role runs on this pool",
+           fmt::format("write rollout: {{pool: {0}}}, train: {{pool: {0}}} or placement: {{...}} for "
+                       "another role, or take the pool out",
+                       name),
+           ""});
+  }
+  return problems;
+}
+
 }  // namespace
 
 std::vector<Problem> check(Job const& job) {
@@ -479,6 +499,7 @@ std::vector<Problem> check(Job const& job) {
   append(Checker(on_pool(job, job.role_pools.actor)).run(true, colocated(job)));
   if (generates(job.algorithm.kind) && !colocated(job))
     append(Checker(on_pool(job, job.role_pools.rollout)).run(false, true));
+  append(check_unused_pools(job));
   for (ModelRole const& r : model_roles(job.algorithm)) {
     if (r.role != Role::actor && pool_of(job, r.role) != job.role_pools.actor)
       append(check_role_pool(job, r.role, fmt::format("placement.{}", name_of(r.role))));

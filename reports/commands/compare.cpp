@@ -171,7 +171,11 @@ int compare(Arguments const& a) {
     if (std::string const error = write_file(a.csv, contest_csv(c)); !error.empty()) return refuse(error);
   }
   if (!a.html.empty()) {
-    std::string const page = html_page("compare", nlohmann::ordered_json::parse(contest_json(c)));
+    auto data = nlohmann::ordered_json::parse(contest_json(c));
+    std::string title;
+    for (Contender const& k : c.contenders) title += (title.empty() ? "" : " or ") + k.name;
+    data["title"] = title;
+    std::string const page = html_page("compare", data);
     if (std::string const error = write_file(a.html, page); !error.empty()) return refuse(error);
   }
   OutputOptions taken;

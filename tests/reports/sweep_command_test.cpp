@@ -75,7 +75,8 @@ TEST_F(SweepCommand, TheCsvHasTheSameBytesHoweverItCame) {
 TEST_F(SweepCommand, RanksOfMpiGiveTheSameBytes) {
   if (!knows_mpi() || std::system("command -v mpirun >/dev/null") != 0) GTEST_SKIP() << "no MPI here";
   std::string const vary = "--vary seed=1..8 --vary train.micro_batch=2,3,4 --jobs 1 --csv ";
-  std::string const mpi = "mpirun --allow-run-as-root --oversubscribe -n 2";
+  // What MPI keeps at its end is not ours to free.
+  std::string const mpi = "env ASAN_OPTIONS=detect_leaks=0 mpirun --allow-run-as-root --oversubscribe -n 2";
   ASSERT_EQ(program("", vary + path("one.csv")), 0) << content_of(path("err"));
   ASSERT_EQ(program(mpi, vary + path("two.csv") + " --out " + path("s")), 0) << content_of(path("err"));
   EXPECT_EQ(content_of(path("two.csv")), content_of(path("one.csv")));

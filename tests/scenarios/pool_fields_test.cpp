@@ -111,6 +111,15 @@ TEST(PoolFields, OtherRolesAreWhereTheActorIsUnlessPlaced) {
   EXPECT_EQ(pool_of(placed.scenario->job, Role::critic), 1);
 }
 
+// Both roles are on the first pool where nothing else is said.
+TEST(PoolFields, APoolWithoutARoleIsAProblem) {
+  ScenarioResult const r = read("{train: {nodes: 1}, rollout: {nodes: 1}}");
+  ASSERT_EQ(r.problems.size(), 1u) << format(r.problems);
+  EXPECT_EQ(r.problems[0].key, "pools.rollout");
+  EXPECT_EQ(r.problems[0].what, "no role runs on this pool");
+  EXPECT_EQ(r.problems[0].remedy.find("write rollout: {pool: rollout}"), 0u);
+}
+
 TEST(PoolFields, ATrainerAloneKeepsItsStatesOnTheGpu) {
   std::string const pools = "{train: {nodes: 1}, rollout: {nodes: 1}}";
   ScenarioResult const apart = read(pools, kApart);
@@ -128,7 +137,8 @@ TEST(PoolFields, APresetsOffloadYieldsToEnginesApart) {
   // NeMo-RL's preset offloads both while its colocated engines generate.
   std::vector<std::string> const sets = {"framework=nemo-rl"};
   std::string const pools = "{train: {nodes: 1}, rollout: {nodes: 1}}";
-  ScenarioResult const shared = read(pools, "train: {pool: train}\nrollout: {pool: train}\n", sets);
+  ScenarioResult const shared =
+      read("{train: {nodes: 2}}", "train: {pool: train}\nrollout: {pool: train}\n", sets);
   ASSERT_TRUE(shared.scenario) << format(shared.problems);
   EXPECT_TRUE(shared.scenario->job.framework.optimizer_offload);
   ScenarioResult const apart = read(pools, kApart, sets);
