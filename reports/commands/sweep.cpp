@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <cstdint>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +14,7 @@
 #include "reports/commands/outputs.hpp"
 #include "reports/commands/progress_line.hpp"
 #include "reports/commands/scenario_input.hpp"
+#include "reports/commands/scenario_source.hpp"
 #include "reports/output_file.hpp"
 #include "reports/sweep_columns.hpp"
 #include "reports/sweep_report.hpp"
@@ -36,23 +35,6 @@ struct Arguments {
   std::string store;
   std::string csv;
 };
-
-int refuse(std::string const& sentence) {
-  print_error(sentence);
-  return 2;
-}
-
-std::string text_of(std::string const& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-// Why the scenario's file has no text.
-std::vector<Problem> problems_of_file(std::string const& path) {
-  std::vector<Problem> problems = read_scenario_file(path, {}).problems;
-  std::erase_if(problems, [](Problem const& p) { return p.line > 0 || !p.key.empty(); });
-  return problems;
-}
 
 std::string conflict_of(Arguments const& arguments, std::vector<VariedKey> const& grid) {
   for (VariedKey const& k : grid) {
@@ -103,12 +85,11 @@ int run(Arguments const& arguments) {
   if (!grid.value) return speaks ? refuse(grid.error) : 2;
   if (std::string const conflict = conflict_of(arguments, *grid.value); !conflict.empty())
     return speaks ? refuse(conflict) : 2;
-  if (auto const problems = problems_of_file(arguments.scenario.file); !problems.empty()) {
-    if (speaks) print_problems(problems);
+  auto const [source, unread] = read_source(arguments.scenario.file, arguments.scenario.options);
+  if (!unread.empty()) {
+    if (speaks) print_problems(unread);
     return 2;
   }
-  ScenarioSource const source{arguments.scenario.file, text_of(arguments.scenario.file),
-                              arguments.scenario.options};
   Sweep const sweep{source, std::move(*grid.value), arguments.seed, arguments.steps};
   if (auto const problems = problems_of(sweep); !problems.empty()) {
     if (speaks) print_problems(problems);

@@ -165,7 +165,7 @@ TEST_F(CompareCommand, IsTheSameEveryTime) {
 TEST_F(CompareCommand, MisuseIsAnsweredInOneLine) {
   for (auto const& [arguments, message] : std::vector<std::pair<std::string, std::string>>{
            {"small.yaml", "one contender is no comparison; give a second FILE or --with KEY=VALUE,..."},
-           {"small.yaml nowhere.yaml", "the scenario nowhere.yaml cannot be read"},
+           {"small.yaml nowhere.yaml", "nowhere.yaml: there is no such file; check the path"},
            {"small.yaml small.yaml --with a=1", "--with makes variants of one FILE"},
            {"small.yaml small.yaml --seeds 0", "'0' is not a whole number from 1 to 1000"},
            {"small.yaml small.yaml --seeds many", "'many' is not a whole number"},
