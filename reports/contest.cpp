@@ -90,7 +90,7 @@ std::string others_text(Contest const& c) {
   return out;
 }
 
-// "A wins by the GPU-hour (1.2 times as many samples)".
+// "By the GPU-hour, A does 1.2 times as many samples as B (1.1 to 1.3 with 95 % confidence ...)."
 std::string cost_text(Contest const& c, Standing const& s, std::string_view what) {
   if (!s.next) return {};
   std::string const& best = c.contenders[*s.best].name;

@@ -1,9 +1,8 @@
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "reports/contest_report.hpp"
-#include "reports/json.hpp"
+#include "reports/json_values.hpp"
 
 namespace rollcast {
 namespace {
@@ -11,11 +10,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kSchema = 1;
-
-Json number(double v) { return nine_digits(v); }
-Json number(Seconds s) { return nine_digits(s.value); }
-Json number(std::optional<double> const& v) { return v ? Json(nine_digits(*v)) : Json(); }
-Json whole(Bytes b) { return std::llround(nine_digits(b.value)); }
 
 Json ratio_json(std::optional<PairedRatio> const& r) {
   if (!r) return {{"ratio", nullptr}, {"low", nullptr}, {"high", nullptr}};
@@ -136,9 +130,9 @@ Json contender_json(Contest const& c, std::size_t i) {
   return {{"name", k.name},
           {"file", k.file},
           {"sets", k.sets},
-          {"work", k.work.empty() ? Json() : Json(k.work)},
+          {"work", or_null(k.work)},
           {"outcome", name_of(f.outcome)},
-          {"reason", f.reason.empty() ? Json() : Json(f.reason)},
+          {"reason", or_null(f.reason)},
           {"completed_seeds", f.completed},
           {"gpus", f.gpus > 0 ? Json(f.gpus) : Json()},
           {"speed_of_best", speed["ratio"]},
@@ -178,11 +172,10 @@ Json contender_json(Contest const& c, std::size_t i) {
 std::string contest_json(Contest const& c) {
   Json contenders = Json::array();
   for (std::size_t i = 0; i < c.contenders.size(); ++i) contenders.push_back(contender_json(c, i));
-  std::string const cost = cost_verdict(c);
   Json const all = {
       {"schema", kSchema},
       {"verdict", verdict(c)},
-      {"cost_verdict", cost.empty() ? Json() : Json(cost)},
+      {"cost_verdict", or_null(cost_verdict(c))},
       {"warnings", c.warnings},
       {"unit", name_of(c.unit)},
       {"seeds", c.seeds},

@@ -10,7 +10,7 @@
 #include "reports/html_page.hpp"
 #include "reports/html_series.hpp"
 #include "reports/incident_report.hpp"
-#include "reports/json.hpp"
+#include "reports/json_values.hpp"
 #include "reports/terminal.hpp"
 #include "reports/text_layout.hpp"
 
@@ -27,8 +27,6 @@ constexpr std::size_t kNotes = 100;
 constexpr std::size_t kMeasured = 60;
 constexpr std::size_t kStepTimes = 500;
 
-Json number(double v) { return nine_digits(v); }
-Json number(Seconds s) { return nine_digits(s.value); }
 Json gib(Bytes b) { return nine_digits(b / GiB(1)); }
 
 std::string shown(std::string_view text) {

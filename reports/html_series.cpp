@@ -7,7 +7,7 @@
 #include <map>
 
 #include "reports/html_curves.hpp"
-#include "reports/json.hpp"
+#include "reports/json_values.hpp"
 #include "reports/text_layout.hpp"
 #include "reports/timeline.hpp"
 
@@ -44,8 +44,6 @@ Json rounded(std::vector<double> const& values) {
   for (double v : values) out.push_back(rounded(v));
   return out;
 }
-
-Json number(Seconds s) { return nine_digits(s.value); }
 
 // A power of ten of which the range has about a million.
 double tick_of(TimeRange r) {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "reports/json_values.hpp"
 #include "reports/uncertainty_report.hpp"
 
 namespace rollcast {
@@ -15,15 +16,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kSchema = 1;
-
-double number(double v) { return nine_digits(v); }
-double number(Seconds s) { return nine_digits(s.value); }
-
-// Bytes are whole; below 2^63 they are written as such.
-Json whole(Bytes b) {
-  double const v = nine_digits(b.value);
-  return std::fabs(v) < 9e18 ? Json(std::llround(v)) : Json(v);
-}
 
 Json step_json(StepTimes const& t) {
   if (t.steps == 0) return {{"mean", nullptr}, {"p10", nullptr}, {"p50", nullptr}, {"p90", nullptr}};
@@ -48,8 +40,8 @@ Json weight_sync_json(Analysis const& a) {
     causes.push_back({{"name", s.cause}, {"seconds", number(s.time)}});
   auto const over_wire = sync_over_wire(a);
   return {{"seconds", number(sync_time(a))},
-          {"wire_seconds", over_wire ? Json(number(a.weight_sync->wire)) : Json()},
-          {"over_wire", over_wire ? Json(number(*over_wire)) : Json()},
+          {"wire_seconds", over_wire ? number(a.weight_sync->wire) : Json()},
+          {"over_wire", over_wire ? number(*over_wire) : Json()},
           {"causes", causes}};
 }
 
@@ -67,11 +59,11 @@ Json prices_json(PriceNote const& n) {
   bool const known = n.p90 > 0;
   Json out = {{"gpu", n.gpu},
               {"basis", name_of(n.basis)},
-              {"from", n.from.empty() ? Json() : Json(n.from)},
+              {"from", or_null(n.from)},
               {"stack", n.stack},
               {"date", n.date},
-              {"error_median", known ? Json(number(n.median)) : Json()},
-              {"error_p90", known ? Json(number(n.p90)) : Json()},
+              {"error_median", known ? number(n.median) : Json()},
+              {"error_p90", known ? number(n.p90) : Json()},
               {"error_of", n.band}};
   if (n.own.profile.empty()) return out;
   out["own"] = {{"profile", n.own.profile},
@@ -167,21 +159,21 @@ Json failures_json(Analysis const& a) {
 
 Json stalls_json(Analysis const& a) {
   Json out = Json::array();
-  auto const time = [](std::optional<Seconds> const& t) { return t ? Json(number(*t)) : Json(); };
+  auto const time = [](std::optional<Seconds> const& t) { return t ? number(*t) : Json(); };
   for (StallRecord const& r : a.stalls) {
     out.push_back({{"time", number(r.time)},
                    {"kind", name_of(r.kind)},
                    {"pool", a.pools[static_cast<std::size_t>(r.pool)].name},
                    {"cause", r.cause},
-                   {"group", r.group.empty() ? Json() : Json(r.group)},
-                   {"op", r.operation.empty() ? Json() : Json(r.operation)},
+                   {"group", or_null(r.group)},
+                   {"op", or_null(r.operation)},
                    {"seq", r.sequence ? Json(*r.sequence) : Json()},
                    {"waiting_ranks", r.waiting_ranks},
                    {"missing_ranks", r.missing_ranks},
                    {"enqueued", time(r.enqueued)},
                    {"detected", time(r.detected)},
                    {"killed", time(r.killed)},
-                   {"gpu_seconds_lost", r.gpu_seconds_lost ? Json(number(*r.gpu_seconds_lost)) : Json()}});
+                   {"gpu_seconds_lost", r.gpu_seconds_lost ? number(*r.gpu_seconds_lost) : Json()}});
   }
   return out;
 }
@@ -205,12 +197,10 @@ Json incident_json(Analysis const& a) {
   bool const ends = last.kind == HappeningKind::ends;
   double const lost = (last.time - a.happenings.front().time).value * static_cast<double>(a.gpus);
   return {{"timeline", timeline},
-          {"ended", ends ? Json(number(last.time)) : Json()},
-          {"gpu_seconds_lost", ends ? Json(number(lost)) : Json()},
+          {"ended", ends ? number(last.time) : Json()},
+          {"gpu_seconds_lost", ends ? number(lost) : Json()},
           {"sooner", sooner}};
 }
-
-Json or_null(std::optional<double> const& v) { return v ? Json(number(*v)) : Json(); }
 
 Json samples_json(SampleUse const& s) {
   return {{"generated", s.generated},
@@ -252,12 +242,12 @@ std::string json_text(Analysis const& a, Uncertainty const* uncertainty) {
               {"step_seconds", step_json(a.step)},
               {"phases", phases_json(a)},
               {"weight_sync", weight_sync_json(a)},
-              {"tokens_per_second_per_gpu", rates ? Json(number(a.tokens_per_second_per_gpu)) : Json()},
-              {"samples_per_second", rates ? Json(number(a.samples_per_second)) : Json()},
-              {"gpu_hours_per_step", rates ? Json(number(a.gpu_hours_per_step)) : Json()},
-              {"staleness", {{"mean", or_null(a.samples.mean_staleness)}, {"samples", a.samples.staleness}}},
+              {"tokens_per_second_per_gpu", rates ? number(a.tokens_per_second_per_gpu) : Json()},
+              {"samples_per_second", rates ? number(a.samples_per_second) : Json()},
+              {"gpu_hours_per_step", rates ? number(a.gpu_hours_per_step) : Json()},
+              {"staleness", {{"mean", number(a.samples.mean_staleness)}, {"samples", a.samples.staleness}}},
               {"samples", samples_json(a.samples)},
-              {"padding_waste", or_null(a.samples.padding_waste)},
+              {"padding_waste", number(a.samples.padding_waste)},
               {"preemptions", a.preemptions},
               {"utilization", utilization},
               {"memory", memory},

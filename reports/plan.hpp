@@ -91,7 +91,7 @@ std::string plan_text(Plan const& p);
 // Keys: json_schema.cpp.
 std::string plan_json(Plan const& p);
 // A row for each layout that was simulated, the fastest first:
-// rank,outcome,seconds_per_step,seconds_per_sample,peak_bytes,placement,schedule, and a column for each knob.
+// rank,outcome,step_seconds,seconds_per_sample,peak_bytes,placement,schedule, and a column for each knob.
 std::string plan_csv(Plan const& p);
 
 }  // namespace rollcast

@@ -6,7 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "models/ledger.hpp"
-#include "reports/json.hpp"
+#include "reports/csv.hpp"
+#include "reports/json_values.hpp"
 #include "reports/plan.hpp"
 #include "reports/text_layout.hpp"
 
@@ -18,14 +19,13 @@ using Json = nlohmann::ordered_json;
 constexpr int kWidth = 100;
 constexpr std::size_t kShownEffects = 12;
 constexpr std::string_view kSite = "placement and schedule";
-constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
 
 std::string signed_text(double v, char const* unit, int digits) {
   return fmt::format("{}{:.{}f} {}", v < 0 ? "-" : "+", std::fabs(v), digits, unit);
 }
 
 std::string seconds_text(Seconds s) { return signed_text(s.value, "s", std::fabs(s.value) < 10 ? 2 : 1); }
-std::string bytes_text(Bytes b) { return signed_text(b.value / kGiB, "GiB", 1); }
+std::string bytes_text(Bytes b) { return signed_text(b / GiB(1), "GiB", 1); }
 
 std::string gpus_text(int gpus, int of_node, std::string const& node) {
   if (gpus < of_node) return fmt::format("{} GPU{} of a {}", gpus, gpus == 1 ? "" : "s", node);
@@ -53,7 +53,7 @@ std::string layout_text(PlannedLayout const& l) {
 }
 
 std::string peak_text(PlannedLayout const& l) {
-  return fmt::format("peak {:.1f} of {:.1f} GiB in {}", l.peak.bytes.value / kGiB, l.capacity.value / kGiB,
+  return fmt::format("peak {:.1f} of {:.1f} GiB in {}", l.peak.bytes / GiB(1), l.capacity / GiB(1),
                      name_of(l.peak.phase));
 }
 
@@ -154,8 +154,8 @@ std::string effects_table(Plan const& p) {
   return out;
 }
 
-Json number(double v) { return nine_digits(v); }
-Json whole(Bytes b) { return static_cast<std::int64_t>(std::llround(b.value)); }
+// As the ledger has them, and as rollcast memory writes them.
+Json exact(Bytes b) { return static_cast<std::int64_t>(std::llround(b.value)); }
 
 Json layout_json(PlannedLayout const& l) {
   Json values = Json::object();
@@ -173,30 +173,25 @@ Json layout_json(PlannedLayout const& l) {
           {"gpu_hours_per_step", if_ran(l.headline.gpu_hours_per_step)},
           {"dollars_per_step",
            ran && l.headline.dollars_per_step ? number(*l.headline.dollars_per_step) : Json()},
-          {"peak_bytes", whole(l.peak.bytes)},
+          {"peak_bytes", exact(l.peak.bytes)},
           {"peak_phase", name_of(l.peak.phase)},
-          {"headroom_bytes", whole(l.peak.headroom)},
-          {"host_headroom_bytes", whole(l.peak.host_headroom)}};
+          {"headroom_bytes", exact(l.peak.headroom)},
+          {"host_headroom_bytes", exact(l.peak.host_headroom)}};
 }
 
 Json effect_json(PlanEffect const& e) {
   Json phases = Json::object();
   for (auto const& [phase, seconds] : e.phases) phases[std::string(name_of(phase))] = number(seconds.value);
   Json peaks = Json::object();
-  for (auto const& [phase, more] : e.phase_peaks) peaks[std::string(name_of(phase))] = whole(more);
+  for (auto const& [phase, more] : e.phase_peaks) peaks[std::string(name_of(phase))] = exact(more);
   return {{"knob", e.knob},
           {"from", e.from},
           {"to", e.to},
           {"step_seconds", e.step ? number(e.step->value) : Json()},
-          {"stops", e.stops.empty() ? Json() : Json(e.stops)},
-          {"peak_bytes", whole(e.peak)},
+          {"stops", or_null(e.stops)},
+          {"peak_bytes", exact(e.peak)},
           {"phase_seconds", phases},
           {"phase_peak_bytes", peaks}};
-}
-
-std::string quoted(std::string const& field) {
-  if (field.find_first_of(",\"") == std::string::npos) return field;
-  return '"' + field + '"';  // no value has quotes
 }
 
 }  // namespace
@@ -246,13 +241,13 @@ std::string plan_json(Plan const& p) {
                   {"minimum", minimum},
                   {"too_few_gpus", p.too_few},
                   {"sensitivity", effects}};
-  return j.dump(2) + "\n";
+  return j.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 std::string plan_csv(Plan const& p) {
   std::string out = "rank,outcome,step_seconds,seconds_per_sample,peak_bytes,placement,schedule";
   if (!p.runs.empty()) {
-    for (auto const& [knob, value] : p.runs.front().values) out += "," + quoted(knob);
+    for (auto const& [knob, value] : p.runs.front().values) out += "," + csv_field(knob);
   }
   out += "\n";
   int rank = 0;
@@ -260,10 +255,10 @@ std::string plan_csv(Plan const& p) {
     double const each = seconds_per_sample(l.headline);
     bool const ran = std::isfinite(each);
     out += fmt::format("{},{},{},{},{:.0f},{},{}", ++rank, name_of(l.headline.outcome),
-                       ran ? fmt::format("{:.9g}", l.headline.step.value) : "",
-                       ran ? fmt::format("{:.9g}", each) : "", l.peak.bytes.value, quoted(l.placement),
-                       l.schedule);
-    for (auto const& [knob, value] : l.values) out += "," + quoted(value);
+                       ran ? fmt::format("{}", nine_digits(l.headline.step.value)) : "",
+                       ran ? fmt::format("{}", nine_digits(each)) : "", l.peak.bytes.value,
+                       csv_field(l.placement), l.schedule);
+    for (auto const& [knob, value] : l.values) out += "," + csv_field(value);
     out += "\n";
   }
   return out;

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "reports/json.hpp"
+#include "reports/json_values.hpp"
 #include "reports/ratio_text.hpp"
 #include "reports/ratio_verdict.hpp"
 
@@ -11,10 +11,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kSchema = 1;
-
-Json number(double v) { return nine_digits(v); }
-Json number(std::optional<double> const& v) { return v ? Json(nine_digits(*v)) : Json(); }
-Json seconds(Seconds s) { return nine_digits(s.value); }
 
 Json size_json(RatioSize const& s) {
   return {{"rollout_gpus", s.rollout_gpus}, {"train_gpus", s.train_gpus}};
@@ -32,17 +28,17 @@ Json point_json(RatioPoint const& p) {
           {"gpus", p.gpus},
           {"max_staleness", number(p.max_staleness)},
           {"length_factor", number(p.length_factor)},
-          {"step_seconds", seconds(p.step)},
-          {"step_seconds_low", seconds(*low)},
-          {"step_seconds_high", seconds(*high)},
+          {"step_seconds", number(p.step)},
+          {"step_seconds_low", number(*low)},
+          {"step_seconds_high", number(*high)},
           {"samples_per_second", number(p.samples_per_second)},
           {"tokens_per_second_per_gpu", number(p.tokens_per_second_per_gpu)},
           {"gpu_hours_per_step", number(p.gpu_hours_per_step)},
           {"dollars_per_step", number(p.dollars_per_step)},
           {"dollars_per_thousand_samples", number(per_thousand_samples(p))},
-          {"generate_seconds", seconds(p.generate)},
-          {"train_seconds", seconds(p.train)},
-          {"sync_seconds", seconds(p.sync)},
+          {"generate_seconds", number(p.generate)},
+          {"train_seconds", number(p.train)},
+          {"sync_seconds", number(p.sync)},
           {"busy_rollout", number(p.busy_rollout)},
           {"busy_train", number(p.busy_train)},
           {"mean_staleness", number(p.mean_staleness)},

@@ -127,7 +127,7 @@ struct RatioLengths {
 };
 
 struct RatioInfeasible {
-  std::string curve;  // "split", "rollout", "train", "total", "staleness", "colocated"
+  std::string curve;  // "split", "rollout", "train", "total", "staleness", "under_way"
   RatioSize size;
   double length_factor = 1;
   std::string reason;
@@ -146,7 +146,6 @@ struct RatioReport {
   int steps = 0;
   std::vector<std::uint64_t> seeds;
   ScheduleKind schedule = ScheduleKind::synchronous;
-  bool was_colocated = false;  // the file has no split of its own
   RatioPools pools;
   std::string rollout_node, rollout_gpu, train_node, train_gpu;
   int total = 0;  // GPUs of both

@@ -56,7 +56,6 @@ class Sweep {
     report_.scenario = scenario.name;
     report_.steps = options.steps;
     report_.seeds = options.seeds;
-    report_.was_colocated = place.made;
     report_.pools = {place.rollout.name, place.train.name};
     report_.rollout_node = place.rollout.node;
     report_.rollout_gpu = place.rollout.gpu;

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "reports/json.hpp"
+#include "reports/json_values.hpp"
 #include "reports/model_error.hpp"
 #include "reports/text_layout.hpp"
 
@@ -59,8 +59,6 @@ bool has_pools(Uncertainty const& u) {
 Json band_json(Band const& b) {
   return {{"p10", nine_digits(b.p10)}, {"p50", nine_digits(b.p50)}, {"p90", nine_digits(b.p90)}};
 }
-
-Json or_null(std::string const& s) { return s.empty() ? Json() : Json(s); }
 
 }  // namespace
 

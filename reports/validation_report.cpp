@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "reports/coverage.hpp"
-#include "reports/json.hpp"
+#include "reports/json_values.hpp"
 #include "reports/text_layout.hpp"
 #include "reports/uncertainty.hpp"
 
@@ -112,24 +112,17 @@ std::string pairs_text(Validation const& v, PairsShown shown) {
   return out + "\n" + pairs;
 }
 
-template <class T>
-Json or_null(std::optional<T> const& v) {
-  return v ? Json(*v) : Json(nullptr);
-}
-
-Json digits(std::optional<double> const& v) { return v ? Json(nine_digits(*v)) : Json(nullptr); }
-
 Json quantity_json(ValidationCase const& c, MeasuredQuantity const& q) {
   Json out = {{"case", c.name},
               {"source", c.source},
               {"grade", c.grade},
               {"quantity", q.name},
-              {"predicted", digits(q.predicted)},
+              {"predicted", number(q.predicted)},
               {"measured", nine_digits(q.measured)},
-              {"error", digits(error_of(q.predicted, q.measured))},
+              {"error", number(error_of(q.predicted, q.measured))},
               {"fitted", c.fitted},
-              {"left_out_error", digits(error_of(q.left_out, q.measured))},
-              {"reason", q.why.empty() ? Json(nullptr) : Json(q.why)}};
+              {"left_out_error", number(error_of(q.left_out, q.measured))},
+              {"reason", or_null(q.why)}};
   if (q.draws.empty()) return out;
   Band const b = band_of(q.draws);
   out["draws"] = {{"p10", nine_digits(b.p10)}, {"p50", nine_digits(b.p50)}, {"p90", nine_digits(b.p90)}};
@@ -194,18 +187,18 @@ std::string validation_json(Validation const& v) {
     pairs.push_back({{"a", p.a},
                      {"b", p.b},
                      {"measured_ratio", nine_digits(p.measured_ratio)},
-                     {"predicted_ratio", digits(p.predicted_ratio)},
-                     {"agrees", or_null(p.agrees())}});
+                     {"predicted_ratio", number(p.predicted_ratio)},
+                     {"agrees", p.agrees() ? Json(*p.agrees()) : Json()}});
   for (ErrorSummary const& s : v.summaries)
     summaries.push_back({{"grades", s.grade_a ? "A, A-" : "other"},
                          {"kind", s.kind},
                          {"forecasts", s.forecasts},
                          {"missing", s.missing},
                          {"sources", s.sources},
-                         {"median", digits(s.median)},
-                         {"median_by_source", digits(s.median_by_source)},
-                         {"median_left_out", digits(s.median_left_out)},
-                         {"worst", digits(s.worst)},
+                         {"median", number(s.median)},
+                         {"median_by_source", number(s.median_by_source)},
+                         {"median_left_out", number(s.median_left_out)},
+                         {"worst", number(s.worst)},
                          {"worst_case", s.worst ? Json(s.worst_case) : Json(nullptr)}});
   Json all = {{"schema", kSchema},
               {"cases", std::move(cases)},

@@ -138,11 +138,6 @@ std::string differences_text(Choice const& a, Choice const& b) {
   return out + "  -: left to the default of the key (scenarios/SCHEMA.md)\n" + sources.text();
 }
 
-int refuse(std::string const& sentence) {
-  print_error(sentence);
-  return 2;
-}
-
 int show_presets(Options const& o) {
   if (o.a.empty()) return print(list_text());
   std::vector<FrameworkKind> of_names;

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <iterator>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,12 +14,11 @@
 #include "reports/commands/option_checks.hpp"
 #include "reports/commands/outputs.hpp"
 #include "reports/commands/scenario_input.hpp"
-#include "reports/commands/scenario_text.hpp"
+#include "reports/commands/scenario_source.hpp"
 #include "reports/commands/variants.hpp"
 #include "reports/contest.hpp"
 #include "reports/contest_report.hpp"
 #include "reports/html_page.hpp"
-#include "reports/output_file.hpp"
 #include "reports/validation.hpp"
 
 namespace rollcast {
@@ -36,15 +35,8 @@ struct Arguments {
   int steps = 5;
   int seeds = 5;
   std::int64_t run_steps = 0;
-  std::string json;
-  std::string csv;
-  std::string html;
+  OutputOptions outputs;
 };
-
-int refuse(std::string const& sentence) {
-  print_error(sentence);
-  return 2;
-}
 
 // "h100-sxm=2.1".
 std::optional<GpuRent> rent_from(std::string const& text) {
@@ -84,15 +76,14 @@ std::string distinct(std::string const& name, std::vector<Contender> const& othe
   return out;
 }
 
-void enter(Entries& e, std::string const& file, std::string const& text, ScenarioOptions options,
-           std::string const& variant) {
+void enter(Entries& e, ScenarioSource source, std::string const& variant) {
   std::vector<std::string> const sets =
       variant.empty() ? std::vector<std::string>() : variant_sets(variant).sets;
-  options.sets.insert(options.sets.end(), sets.begin(), sets.end());
-  ScenarioResult const read = read_scenario_text(text, file, options);
+  source.options.sets.insert(source.options.sets.end(), sets.begin(), sets.end());
+  ScenarioResult const read = read_scenario_text(source.text, source.file, source.options);
   Contender c;
-  c.file = file;
-  c.sets = options.sets;
+  c.file = source.file;
+  c.sets = source.options.sets;
   if (read.scenario) {
     c.work = case_of(*read.scenario).work;
     for (Pool const& p : pools_of(read.scenario->job)) e.gpus.push_back(p.cluster.node.gpu.name);
@@ -101,9 +92,9 @@ void enter(Entries& e, std::string const& file, std::string const& text, Scenari
     std::copy_if(read.problems.begin(), read.problems.end(), std::back_inserter(e.slips),
                  [&](Problem const& p) { return !variant.empty() && p.what.starts_with("unknown key"); });
   }
-  c.name = distinct(variant.empty() ? name_of_file(file) : variant, e.contenders);
+  c.name = distinct(variant.empty() ? name_of_file(source.file) : variant, e.contenders);
   e.contenders.push_back(std::move(c));
-  e.sources.push_back({file, text, std::move(options)});
+  e.sources.push_back(std::move(source));
 }
 
 void run_all_seeds(Entries& e, std::vector<std::uint64_t> const& seeds, int steps,
@@ -122,6 +113,14 @@ void run_all_seeds(Entries& e, std::vector<std::uint64_t> const& seeds, int step
     e.contenders[i / seeds.size()].runs.push_back(contender_run_of(results[i]));
 }
 
+std::string comparison_page(Contest const& c) {
+  auto data = nlohmann::ordered_json::parse(contest_json(c));
+  std::string title;
+  for (Contender const& k : c.contenders) title += (title.empty() ? "" : " or ") + k.name;
+  data["title"] = title;
+  return html_page("compare", data);
+}
+
 int compare(Arguments const& a) {
   if (a.files.size() > 1 && !a.with.empty())
     return refuse("--with makes variants of one FILE; several files are given");
@@ -129,25 +128,18 @@ int compare(Arguments const& a) {
     return refuse("one contender is no comparison; give a second FILE or --with KEY=VALUE,...");
   std::vector<std::string> inputs = a.files;
   inputs.insert(inputs.end(), a.options.catalog_files.begin(), a.options.catalog_files.end());
-  std::vector<std::string> outputs;
-  for (std::string const* path : {&a.json, &a.csv, &a.html}) {
-    if (!path->empty()) outputs.push_back(*path);
-  }
-  if (std::string const conflict = output_conflict(outputs, inputs); !conflict.empty())
+  if (std::string const conflict = output_conflict(a.outputs, inputs); !conflict.empty())
     return refuse(conflict);
-  if (!a.html.empty()) {
-    if (std::string const problem = html_problem(); !problem.empty()) return refuse(problem);
-  }
 
   Entries e;
   for (std::string const& file : a.files) {
-    ScenarioText const text = scenario_text(file);
-    if (!text.problems.empty()) {
-      print_problems(text.problems);
+    auto const [source, problems] = read_source(file, a.options);
+    if (!problems.empty()) {
+      print_problems(problems);
       return 2;
     }
-    enter(e, file, text.text, a.options, "");
-    for (std::string const& variant : a.with) enter(e, file, text.text, a.options, variant);
+    enter(e, source, "");
+    for (std::string const& variant : a.with) enter(e, source, variant);
   }
   if (e.gpus.empty() || !e.slips.empty()) {
     print_problems(e.gpus.empty() ? e.problems : e.slips);
@@ -164,25 +156,8 @@ int compare(Arguments const& a) {
   run_all_seeds(e, seeds, a.steps, rents);
   Contest const c = contest(std::move(e.contenders), seeds, a.steps,
                             a.run_steps > 0 ? std::optional(a.run_steps) : std::nullopt);
-  if (!a.json.empty()) {
-    if (std::string const error = write_file(a.json, contest_json(c)); !error.empty()) return refuse(error);
-  }
-  if (!a.csv.empty()) {
-    if (std::string const error = write_file(a.csv, contest_csv(c)); !error.empty()) return refuse(error);
-  }
-  if (!a.html.empty()) {
-    auto data = nlohmann::ordered_json::parse(contest_json(c));
-    std::string title;
-    for (Contender const& k : c.contenders) title += (title.empty() ? "" : " or ") + k.name;
-    data["title"] = title;
-    std::string const page = html_page("compare", data);
-    if (std::string const error = write_file(a.html, page); !error.empty()) return refuse(error);
-  }
-  OutputOptions taken;
-  taken.json = a.json;
-  taken.csv = a.csv;
-  taken.html = a.html;
-  return takes_standard_output(taken) ? 0 : print(contest_text(c));
+  return write_report(a.outputs, {[&] { return contest_text(c); }, [&] { return contest_json(c); },
+                                  [&] { return contest_csv(c); }, [&] { return comparison_page(c); }});
 }
 
 }  // namespace
@@ -221,13 +196,13 @@ void add_compare_command(CLI::App& app, int& exit_code) {
       ->type_name("GPU=DOLLARS")
       ->allow_extra_args(false)
       ->check(CLI::Validator(check_rent, ""));
-  command->add_option("--json", a->json, "Write the figures as JSON (- in place of the text)")
+  command->add_option("--json", a->outputs.json, "Write the figures as JSON (- in place of the text)")
       ->check(output_path())
       ->type_name("FILE");
-  command->add_option("--csv", a->csv, "Write one row per contender")
+  command->add_option("--csv", a->outputs.csv, "Write one row per contender")
       ->check(output_path())
       ->type_name("FILE");
-  command->add_option("--html", a->html, "Write a page with charts, for a browser")
+  command->add_option("--html", a->outputs.html, "Write a page with charts, for a browser")
       ->check(output_path())
       ->type_name("FILE");
   command->footer(

@@ -14,7 +14,6 @@
 #include "reports/commands/scenario_input.hpp"
 #include "reports/memory_report.hpp"
 #include "reports/memory_snapshot.hpp"
-#include "reports/output_file.hpp"
 #include "reports/snapshot_report.hpp"
 
 namespace rollcast {
@@ -37,18 +36,6 @@ int first_device(MemorySnapshot const& s) {
     if (!s.device_traces[d].empty()) return static_cast<int>(d);
   }
   return s.segments.empty() ? 0 : s.segments.front().device;
-}
-
-int write(std::string const& path, std::string const& content) {
-  std::string const error = write_file(path, content);
-  if (error.empty()) return 0;
-  print_error(error);
-  return 2;
-}
-
-int refuse(std::string const& sentence) {
-  print_error(sentence);
-  return 2;
 }
 
 bool tells_of(MemorySnapshot const& s, int device) {
@@ -80,7 +67,7 @@ int replay(Arguments const& a) {
   }
   if (!a.visible_memory.empty())
     options.total = static_cast<std::int64_t>(parse_quantity<Bytes>(a.visible_memory).value->value);
-  return write("-", snapshot_text(*read.snapshot, a.replay, options));
+  return print(snapshot_text(*read.snapshot, a.replay, options));
 }
 
 int memory(Arguments const& arguments) {
@@ -88,11 +75,8 @@ int memory(Arguments const& arguments) {
   if (arguments.scenario.file.empty()) return refuse("name a scenario, or --replay a snapshot");
   OutputOptions outputs;
   outputs.json = arguments.json;
-  if (std::string const conflict = output_conflict(outputs, inputs_of(arguments.scenario));
-      !conflict.empty()) {
-    print_error(conflict);
-    return 2;
-  }
+  if (std::string const conflict = output_conflict(outputs, inputs_of(arguments.scenario)); !conflict.empty())
+    return refuse(conflict);
   int exit_code = 0;
   std::optional<Scenario> const scenario = read_scenario(arguments.scenario, exit_code);
   if (!scenario) return exit_code;
@@ -100,9 +84,8 @@ int memory(Arguments const& arguments) {
   forecast.longest_fitting = longest_fitting_sequence(scenario->job);
   if (!memory_verdict(forecast).fits)
     forecast.changes = cheapest_changes(arguments.scenario, scenario->job, kShownChanges);
-  if (!arguments.json.empty()) exit_code = write(arguments.json, memory_json(forecast));
-  if (exit_code == 0 && !takes_standard_output(outputs)) exit_code = write("-", memory_text(forecast));
-  return exit_code;
+  return write_report(outputs,
+                      {[&] { return memory_text(forecast); }, [&] { return memory_json(forecast); }});
 }
 
 }  // namespace

@@ -136,13 +136,22 @@ int write_outputs(EventLog const& log, OutputOptions const& options, Uncertainty
       if (uncertainty != nullptr) text += uncertainty_text(*uncertainty, terminal_options().width);
       return text;
     });
-  if (!error.empty()) {
-    print_error(error);
-    return 2;
-  }
+  if (!error.empty()) return refuse(error);
   bool const failed = std::any_of(options.fail_on.begin(), options.fail_on.end(),
                                   [&](std::string const& name) { return fails(log, name); });
   return failed ? 3 : 0;
+}
+
+int write_report(OutputOptions const& options, ReportForms const& forms) {
+  std::string error;
+  auto const write = [&](std::string const& path, std::function<std::string()> const& form) {
+    if (error.empty() && !path.empty()) error = write_file(path, form());
+  };
+  write(options.json, forms.json);
+  write(options.csv, forms.csv);
+  write(options.html, forms.html);
+  if (!takes_standard_output(options)) write("-", forms.text);
+  return error.empty() ? 0 : refuse(error);
 }
 
 }  // namespace rollcast

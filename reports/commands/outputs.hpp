@@ -1,7 +1,8 @@
-// What a command that has an event log does with it: files, the report on standard output, the exit code.
+// What a command does with its results: files, the report on standard output, the exit code.
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -39,5 +40,16 @@ bool takes_standard_output(OutputOptions const& options);
 // want of memory, "stall" also a deadlock.
 int write_outputs(EventLog const& log, OutputOptions const& options,
                   Uncertainty const* uncertainty = nullptr);
+
+// The report of a command without an event log, and its other forms where it has them.
+struct ReportForms {
+  std::function<std::string()> text;
+  std::function<std::string()> json = {};
+  std::function<std::string()> csv = {};
+  std::function<std::string()> html = {};
+};
+// Writes the forms that are asked for, and the text unless an output takes standard output; 0, or 2 after a
+// failed write was told on standard error.
+int write_report(OutputOptions const& options, ReportForms const& forms);
 
 }  // namespace rollcast

@@ -1,7 +1,6 @@
 #include "reports/plan.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 
 #include "models/pools.hpp"
@@ -9,8 +8,7 @@
 #include "reports/commands/option_checks.hpp"
 #include "reports/commands/outputs.hpp"
 #include "reports/commands/scenario_input.hpp"
-#include "reports/commands/scenario_text.hpp"
-#include "reports/output_file.hpp"
+#include "reports/commands/scenario_source.hpp"
 
 namespace rollcast {
 namespace {
@@ -22,20 +20,8 @@ struct Arguments {
   PlanOptions plan;
   int nodes = 0;
   int workers = 0;
-  std::string json;
-  std::string csv;
+  OutputOptions outputs;
 };
-
-int refuse(std::string const& sentence) {
-  print_error(sentence);
-  return 2;
-}
-
-int write(std::string const& path, std::string const& content) {
-  if (path.empty()) return 0;
-  std::string const error = write_file(path, content);
-  return error.empty() ? 0 : refuse(error);
-}
 
 // Checked before anything is simulated.
 std::string unknown_knob(Job const& job, std::vector<std::string> const& keep) {
@@ -52,40 +38,25 @@ std::string unknown_knob(Job const& job, std::vector<std::string> const& keep) {
 }
 
 int plan(Arguments arguments) {
-  std::vector<std::string> outputs;
-  for (std::string const& path : {arguments.json, arguments.csv}) {
-    if (!path.empty()) outputs.push_back(path);
-  }
-  if (std::string const conflict = output_conflict(outputs, inputs_of(arguments.scenario)); !conflict.empty())
+  if (std::string const conflict = output_conflict(arguments.outputs, inputs_of(arguments.scenario));
+      !conflict.empty())
     return refuse(conflict);
-  ScenarioText const text = scenario_text(arguments.scenario.file);
-  ScenarioSource const source{arguments.scenario.file, text.text, arguments.scenario.options};
-  std::vector<Problem> problems = text.problems;
-  std::optional<Scenario> scenario;
-  if (problems.empty()) {
-    ScenarioResult read = read_scenario_text(source.text, source.file, source.options);
-    problems = std::move(read.problems);
-    scenario = std::move(read.scenario);
-  }
-  if (problems.empty()) problems = check_simulated(*scenario);
-  if (!problems.empty()) {
-    print_problems(problems);
-    return 2;
-  }
-  if (std::string const problem = unknown_knob(scenario->job, arguments.plan.keep); !problem.empty())
+  auto const base = read_base(arguments.scenario);
+  if (!base) return 2;
+  auto const& [source, scenario] = *base;
+  if (std::string const problem = unknown_knob(scenario.job, arguments.plan.keep); !problem.empty())
     return refuse(problem);
-  if (arguments.nodes > 0) arguments.plan.gpus = arguments.nodes * scenario->job.cluster.node.gpus;
+  if (arguments.nodes > 0) arguments.plan.gpus = arguments.nodes * scenario.job.cluster.node.gpus;
   ForkPool pool = forecast_pool(arguments.workers > 0 ? arguments.workers : usable_cores(), {source});
   auto const forecasts = [&](std::vector<std::pair<std::vector<std::string>, int>> const& tasks) {
     std::vector<ForecastTask> all;
     for (auto const& [sets, steps] : tasks) all.push_back({0, sets, arguments.plan.seed, steps});
     return forecast_all(pool, all);
   };
-  Plan const result = make_plan(source, *scenario, arguments.plan, forecasts);
-  int exit_code = write(arguments.json, plan_json(result));
-  if (exit_code == 0) exit_code = write(arguments.csv, plan_csv(result));
-  bool const taken = arguments.json == "-" || arguments.csv == "-";
-  return exit_code != 0 || taken ? exit_code : print(plan_text(result));
+  Plan const result = make_plan(source, scenario, arguments.plan, forecasts);
+  return write_report(arguments.outputs,
+                      {[&] { return plan_text(result); }, [&] { return plan_json(result); },
+                       [&] { return plan_csv(result); }});
 }
 
 }  // namespace
@@ -126,18 +97,17 @@ void add_plan_command(CLI::App& app, int& exit_code) {
   command->add_option("--workers", arguments->workers, "Processes that simulate; default: one for each core")
       ->check(whole_number(1, 1024))
       ->type_name("N");
-  command->add_option("--json", arguments->json, "Write the plan as JSON (- in place of the text)")
+  command->add_option("--json", arguments->outputs.json, "Write the plan as JSON (- in place of the text)")
       ->check(output_path())
       ->type_name("FILE");
   command
-      ->add_option("--csv", arguments->csv,
+      ->add_option("--csv", arguments->outputs.csv,
                    "Write every layout that was simulated as CSV (- in place of the text)")
       ->check(output_path())
       ->type_name("FILE");
   command->footer(
-      "Examples:\n  rollcast plan grpo.yaml --gpus 16\n  rollcast plan grpo.yaml --nodes 4 --keep schedule "
-      "--json "
-      "plan.json");
+      "Examples:\n  rollcast plan grpo.yaml --gpus 16\n"
+      "  rollcast plan grpo.yaml --nodes 4 --keep schedule --json plan.json");
   command->callback([arguments, &exit_code] { exit_code = plan(*arguments); });
 }
 

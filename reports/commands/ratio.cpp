@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstdio>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -12,9 +13,8 @@
 #include "reports/commands/option_checks.hpp"
 #include "reports/commands/outputs.hpp"
 #include "reports/commands/scenario_input.hpp"
-#include "reports/commands/scenario_text.hpp"
+#include "reports/commands/scenario_source.hpp"
 #include "reports/html_page.hpp"
-#include "reports/output_file.hpp"
 #include "reports/ratio_sweep.hpp"
 #include "reports/ratio_text.hpp"
 
@@ -26,21 +26,6 @@ constexpr int kMostSeeds = 100;
 constexpr int kMostSteps = 1000;
 constexpr int kMostGpus = 1'000'000;
 constexpr int kMostJobs = 1024;
-
-struct Arguments {
-  ScenarioArguments scenario;
-  RatioOptions ratio;
-  int seeds = 3;
-  int jobs = 0;  // 0: as many as there are cores
-  std::string json;
-  std::string csv;
-  std::string html;
-};
-
-int refuse(std::string const& sentence) {
-  print_error(sentence);
-  return 2;
-}
 
 // CLI11's own range lets "nan" through.
 CLI::Validator number_from(double least, double most) {
@@ -54,6 +39,14 @@ CLI::Validator number_from(double least, double most) {
   return CLI::Validator(check, "");
 }
 
+struct Arguments {
+  ScenarioArguments scenario;
+  RatioOptions ratio;
+  int seeds = 3;
+  int jobs = 0;  // 0: as many as there are cores
+  OutputOptions outputs;
+};
+
 void show_progress(std::size_t ended, std::size_t asked) {
   if (::isatty(STDERR_FILENO) != 1) return;
   std::string const line =
@@ -61,42 +54,13 @@ void show_progress(std::size_t ended, std::size_t asked) {
   std::fputs(line.c_str(), stderr);
 }
 
-int write(RatioReport const& report, Arguments const& a) {
-  for (auto const& [path, text] : {std::pair(a.json, &ratio_json), std::pair(a.csv, &ratio_csv)}) {
-    if (path.empty()) continue;
-    if (std::string const error = write_file(path, text(report)); !error.empty()) return refuse(error);
-  }
-  if (!a.html.empty()) {
-    std::string const page = html_page("ratio", nlohmann::ordered_json::parse(ratio_json(report)));
-    if (std::string const error = write_file(a.html, page); !error.empty()) return refuse(error);
-  }
-  return a.json == "-" || a.csv == "-" || a.html == "-" ? 0 : print(ratio_text(report, kWidth));
-}
-
 int ratio(Arguments const& a) {
-  std::vector<std::string> outputs;
-  for (std::string const* path : {&a.json, &a.csv, &a.html}) {
-    if (!path->empty()) outputs.push_back(*path);
-  }
-  if (std::string const conflict = output_conflict(outputs, inputs_of(a.scenario)); !conflict.empty())
+  if (std::string const conflict = output_conflict(a.outputs, inputs_of(a.scenario)); !conflict.empty())
     return refuse(conflict);
-  if (!a.html.empty()) {
-    if (std::string const problem = html_problem(); !problem.empty()) return refuse(problem);
-  }
-  ScenarioText const text = scenario_text(a.scenario.file);
-  if (!text.problems.empty()) {
-    print_problems(text.problems);
-    return 2;
-  }
-  ScenarioSource const source{a.scenario.file, text.text, a.scenario.options};
-  ScenarioResult const read = read_scenario_text(source.text, source.file, source.options);
-  std::vector<Problem> problems = read.problems;
-  if (problems.empty()) problems = check_simulated(*read.scenario);
-  if (!problems.empty()) {
-    print_problems(problems);
-    return 2;
-  }
-  RatioPlaceResult const place = ratio_place(*read.scenario);
+  auto const base = read_base(a.scenario);
+  if (!base) return 2;
+  auto const& [source, scenario] = *base;
+  RatioPlaceResult const place = ratio_place(scenario);
   if (!place.place) {
     print_problems({place.problem});
     return 2;
@@ -108,7 +72,11 @@ int ratio(Arguments const& a) {
   std::sort(options.lengths.begin(), options.lengths.end());
   options.lengths.erase(std::unique(options.lengths.begin(), options.lengths.end()), options.lengths.end());
   ForkPool pool = forecast_pool(a.jobs > 0 ? a.jobs : usable_cores(), {source});
-  return write(ratio_report(pool, source, *read.scenario, *place.place, options, show_progress), a);
+  RatioReport const r = ratio_report(pool, source, scenario, *place.place, options, show_progress);
+  return write_report(
+      a.outputs,
+      {[&] { return ratio_text(r, kWidth); }, [&] { return ratio_json(r); }, [&] { return ratio_csv(r); },
+       [&] { return html_page("ratio", nlohmann::ordered_json::parse(ratio_json(r))); }});
 }
 
 }  // namespace
@@ -156,13 +124,13 @@ void add_ratio_command(CLI::App& app, int& exit_code) {
   command->add_option("--jobs", a->jobs, "Simulations at a time (default: the cores)")
       ->check(whole_number(1, kMostJobs))
       ->type_name("N");
-  command->add_option("--json", a->json, "Write every figure as JSON (- in place of the text)")
+  command->add_option("--json", a->outputs.json, "Write every figure as JSON (- in place of the text)")
       ->check(output_path())
       ->type_name("FILE");
-  command->add_option("--csv", a->csv, "Write a line per point of every curve")
+  command->add_option("--csv", a->outputs.csv, "Write a line per point of every curve")
       ->check(output_path())
       ->type_name("FILE");
-  command->add_option("--html", a->html, "Write a page with charts, for a browser")
+  command->add_option("--html", a->outputs.html, "Write a page with charts, for a browser")
       ->check(output_path())
       ->type_name("FILE");
   command->footer(

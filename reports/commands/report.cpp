@@ -16,15 +16,9 @@ struct Arguments {
 
 int report(Arguments const& arguments) {
   std::string const conflict = output_conflict(arguments.outputs, {arguments.log});
-  if (!conflict.empty()) {
-    print_error(conflict);
-    return 2;
-  }
+  if (!conflict.empty()) return refuse(conflict);
   LogResult const result = read_log_file(arguments.log);
-  if (!result.log) {
-    print_error(result.error);
-    return 2;
-  }
+  if (!result.log) return refuse(result.error);
   return write_outputs(*result.log, arguments.outputs);
 }
 

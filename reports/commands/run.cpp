@@ -59,11 +59,6 @@ std::string memory_problem(Job const& job, Arguments const& arguments) {
       format(need), which, format(*limit));
 }
 
-int refuse(std::string const& sentence) {
-  print_error(sentence);
-  return 2;
-}
-
 // Of each pool.
 struct Prices {
   std::vector<Profile> profiles;

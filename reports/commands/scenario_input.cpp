@@ -39,11 +39,14 @@ void print_problems(std::vector<Problem> const& problems) {
 
 void print_error(std::string const& sentence) { std::fprintf(stderr, "rollcast: %s\n", sentence.c_str()); }
 
+int refuse(std::string const& sentence) {
+  print_error(sentence);
+  return 2;
+}
+
 int print(std::string const& text) {
   std::string const error = write_file("-", text);
-  if (error.empty()) return 0;
-  print_error(error);
-  return 2;
+  return error.empty() ? 0 : refuse(error);
 }
 
 }  // namespace rollcast

@@ -30,6 +30,9 @@ void print_problems(std::vector<Problem> const& problems);
 // "rollcast: sentence" on standard error.
 void print_error(std::string const& sentence);
 
+// The same, and the exit code of bad input: 2.
+int refuse(std::string const& sentence);
+
 // Text on standard output: exit code 0, or 2 after the failure was told on standard error.
 int print(std::string const& text);
 

@@ -14,7 +14,7 @@
 #include "reports/commands/outputs.hpp"
 #include "reports/commands/progress_line.hpp"
 #include "reports/commands/scenario_input.hpp"
-#include "reports/commands/scenario_text.hpp"
+#include "reports/commands/scenario_source.hpp"
 #include "reports/output_file.hpp"
 #include "reports/sweep_columns.hpp"
 #include "reports/sweep_report.hpp"
@@ -35,11 +35,6 @@ struct Arguments {
   std::string store;
   std::string csv;
 };
-
-int refuse(std::string const& sentence) {
-  print_error(sentence);
-  return 2;
-}
 
 std::string conflict_of(Arguments const& arguments, std::vector<VariedKey> const& grid) {
   for (VariedKey const& k : grid) {
@@ -90,12 +85,11 @@ int run(Arguments const& arguments) {
   if (!grid.value) return speaks ? refuse(grid.error) : 2;
   if (std::string const conflict = conflict_of(arguments, *grid.value); !conflict.empty())
     return speaks ? refuse(conflict) : 2;
-  ScenarioText const text = scenario_text(arguments.scenario.file);
-  if (!text.problems.empty()) {
-    if (speaks) print_problems(text.problems);
+  auto const [source, unread] = read_source(arguments.scenario.file, arguments.scenario.options);
+  if (!unread.empty()) {
+    if (speaks) print_problems(unread);
     return 2;
   }
-  ScenarioSource const source{arguments.scenario.file, text.text, arguments.scenario.options};
   Sweep const sweep{source, std::move(*grid.value), arguments.seed, arguments.steps};
   if (auto const problems = problems_of(sweep); !problems.empty()) {
     if (speaks) print_problems(problems);

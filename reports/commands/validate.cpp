@@ -77,11 +77,6 @@ std::vector<ApartResult> drawn(ForkPool& pool, std::string const& file, int draw
   return run_all(pool, tasks);
 }
 
-int refuse(std::string const& sentence) {
-  print_error(sentence);
-  return 2;
-}
-
 // 2 if a file is no good scenario: the others are forecast all the same. 3, where asked for, if an expected
 // outcome does not hold.
 int validate_folder(Arguments const& arguments) {

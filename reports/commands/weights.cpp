@@ -8,7 +8,6 @@
 #include "reports/commands/option_checks.hpp"
 #include "reports/commands/outputs.hpp"
 #include "reports/commands/scenario_input.hpp"
-#include "reports/output_file.hpp"
 #include "reports/resume_report.hpp"
 #include "reports/weights_report.hpp"
 
@@ -44,19 +43,6 @@ std::string conflict_with(Job const& job, Arguments const& a) {
   return {};
 }
 
-int refuse(std::string const& sentence) {
-  print_error(sentence);
-  return 2;
-}
-
-// JSON where it is asked for, and the text unless that goes to standard output.
-int tell(OutputOptions const& outputs, std::string const& json, std::string const& text) {
-  if (!outputs.json.empty()) {
-    if (std::string const error = write_file(outputs.json, json); !error.empty()) return refuse(error);
-  }
-  return takes_standard_output(outputs) ? 0 : print(text);
-}
-
 int resume(Arguments const& arguments, OutputOptions const& outputs, Scenario const& writer) {
   if (!arguments.tensor.empty() || !arguments.scales.empty())
     return refuse("--tensor and --fp8-scales are of a weight sync, not of --resume");
@@ -70,7 +56,7 @@ int resume(Arguments const& arguments, OutputOptions const& outputs, Scenario co
       models_differ(for_role(writer.job, Role::actor), for_role(reader->job, Role::actor));
   if (!conflict.empty()) return refuse(conflict);
   ResumeForecast const f = forecast_resume(writer, *reader);
-  return tell(outputs, resume_json(f), resume_text(f));
+  return write_report(outputs, {[&] { return resume_text(f); }, [&] { return resume_json(f); }});
 }
 
 int weights(Arguments const& arguments) {
@@ -92,7 +78,8 @@ int weights(Arguments const& arguments) {
   options.tensor = arguments.tensor;
   WeightsResult const result = forecast_weights(*scenario, options);
   if (!result.forecast) return refuse(result.error);
-  return tell(outputs, weights_json(*result.forecast), weights_text(*result.forecast));
+  WeightsForecast const& f = *result.forecast;
+  return write_report(outputs, {[&] { return weights_text(f); }, [&] { return weights_json(f); }});
 }
 
 }  // namespace

@@ -190,5 +190,14 @@ TEST(RatioCommand, HasTheKeysOfTheSchema) {
   expect_told(ratio_of({small_file(), "--seeds", "1", "--steps", "1"}), ratio_json_markdown());
 }
 
+TEST(RatioCommand, SaysWhyTheFileHasNoText) {
+  CommandRun const absent = run_command(add_ratio_command, {"ratio", kScenarios + "nowhere.yaml"});
+  EXPECT_EQ(absent.exit_code, 2);
+  EXPECT_NE(absent.err.find("nowhere.yaml: there is no such file"), std::string::npos) << absent.err;
+  CommandRun const folder = run_command(add_ratio_command, {"ratio", kScenarios + "examples"});
+  EXPECT_EQ(folder.exit_code, 2);
+  EXPECT_NE(folder.err.find("this is a directory"), std::string::npos) << folder.err;
+}
+
 }  // namespace
 }  // namespace rollcast
