@@ -162,6 +162,32 @@ std::string verdict(Contest const& c) {
   return out + (why.empty() ? "" : ": per step, " + why) + ".";
 }
 
+std::optional<DrawnSpeed> drawn_speed(std::vector<Headline> const& best, std::vector<Headline> const& next,
+                                      WorkUnit unit) {
+  auto const speed = [unit](Headline const& h) {
+    return unit == WorkUnit::sample ? h.samples_per_second
+                                    : h.tokens_per_second_per_gpu * static_cast<double>(h.gpus);
+  };
+  std::vector<double> const all = ratios(best, next, speed);
+  if (static_cast<int>(all.size()) < kFewestDraws) return std::nullopt;
+  DrawnSpeed d;
+  d.draws = static_cast<int>(best.size());
+  d.completed = static_cast<int>(all.size());
+  d.ratio = band_of(all);
+  d.faster = static_cast<int>(std::count_if(all.begin(), all.end(), [](double r) { return r > 1; }));
+  return d;
+}
+
+std::string drawn_verdict(Contest const& c) {
+  if (!c.drawn) return {};
+  DrawnSpeed const& d = *c.drawn;
+  return fmt::format(
+      "With prices drawn as well as lengths ({} paired draws) it is {:#.3g} to {:#.3g} times as fast (p10 to "
+      "p90), and faster in {} of {}{}.",
+      d.draws, d.ratio.p10, d.ratio.p90, d.faster, d.completed,
+      tells_a_difference(d.ratio) ? "" : ": errors of prices could turn it round");
+}
+
 std::string cost_verdict(Contest const& c) {
   if (!c.speed.next) return {};
   std::set<std::int64_t> gpus;

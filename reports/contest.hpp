@@ -11,6 +11,7 @@
 #include "models/paired_ratio.hpp"
 #include "reports/contender.hpp"
 #include "reports/path_difference.hpp"
+#include "reports/uncertainty.hpp"
 
 namespace rollcast {
 
@@ -30,6 +31,17 @@ struct Standing {
   bool decided() const { return best && (!against || against->above_one()); }
 };
 
+// Speed of the fastest over that of the next where prices are drawn too, the same draw for both. With
+// kFewestDraws or more that both completed.
+struct DrawnSpeed {
+  int draws = 0;
+  int completed = 0;
+  Band ratio;
+  int faster = 0;  // draws in which it is above 1
+};
+std::optional<DrawnSpeed> drawn_speed(std::vector<Headline> const& best, std::vector<Headline> const& next,
+                                      WorkUnit unit);
+
 struct Contest {
   std::vector<std::uint64_t> seeds;
   int steps = 0;
@@ -45,6 +57,7 @@ struct Contest {
   // How much of the fastest one's speed each has (at most 1); absent for those that cannot win.
   std::vector<std::optional<PairedRatio>> speed_of_best;
   std::vector<PathDifference> why;  // the fastest against the next
+  std::optional<DrawnSpeed> drawn;  // not of contest(): of who has the draws
 };
 
 // Every contender has one run for each seed, in their order; std::logic_error otherwise.
@@ -54,6 +67,8 @@ Contest contest(std::vector<Contender> contenders, std::vector<std::uint64_t> se
 // One sentence: who is how many times as fast as the next, with the interval, and why (per step of the next
 // one's work); or that no difference can be told; or that none or only one can run.
 std::string verdict(Contest const& c);
+// What the draws of prices say of it; empty without draws.
+std::string drawn_verdict(Contest const& c);
 // Who wins by the GPU-hour and by the dollar; empty where the contenders have as many GPUs and equal rents.
 std::string cost_verdict(Contest const& c);
 

@@ -167,6 +167,17 @@ Json contender_json(Contest const& c, std::size_t i) {
           {"runs", runs_json(c, k)}};
 }
 
+Json draws_json(Contest const& c) {
+  if (!c.drawn) return nullptr;
+  DrawnSpeed const& d = *c.drawn;
+  return {{"count", d.draws},
+          {"completed", d.completed},
+          {"ratio_p10", number(d.ratio.p10)},
+          {"ratio_p50", number(d.ratio.p50)},
+          {"ratio_p90", number(d.ratio.p90)},
+          {"faster", d.faster}};
+}
+
 }  // namespace
 
 std::string contest_json(Contest const& c) {
@@ -183,6 +194,7 @@ std::string contest_json(Contest const& c) {
       {"run_steps", c.run_steps ? Json(*c.run_steps) : Json()},
       {"winners", Json::array({winner_json(c, "speed", c.speed), winner_json(c, "gpu_hours", c.gpu_hours),
                                winner_json(c, "dollars", c.dollars)})},
+      {"draws", draws_json(c)},
       {"why", why_json(c.why)},
       {"contenders", std::move(contenders)}};
   return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -220,6 +220,7 @@ std::string table(Contest const& c) {
 
 std::string contest_text(Contest const& c) {
   std::string out = paragraph(verdict(c));
+  if (std::string const drawn = drawn_verdict(c); !drawn.empty()) out += paragraph(drawn);
   if (std::string const cost = cost_verdict(c); !cost.empty()) out += paragraph(cost);
   for (std::size_t i = 0; i < c.warnings.size(); ++i) out += (i == 0 ? "\n" : "") + paragraph(c.warnings[i]);
   out += "\n";

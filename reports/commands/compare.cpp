@@ -34,6 +34,7 @@ struct Arguments {
   std::vector<std::string> prices;
   int steps = 5;
   int seeds = 5;
+  int draws = 0;
   std::int64_t run_steps = 0;
   OutputOptions outputs;
 };
@@ -113,6 +114,22 @@ void run_all_seeds(Entries& e, std::vector<std::uint64_t> const& seeds, int step
     e.contenders[i / seeds.size()].runs.push_back(contender_run_of(results[i]));
 }
 
+// The fastest and the next with the same draws of prices and lengths.
+std::optional<DrawnSpeed> draw_prices(Contest const& c, std::vector<ScenarioSource> const& sources,
+                                      int draws) {
+  if (draws == 0 || !c.speed.best || !c.speed.next) return std::nullopt;
+  std::vector<ForecastTask> tasks;
+  for (std::size_t const i : {*c.speed.best, *c.speed.next}) {
+    for (int k = 0; k < draws; ++k)
+      tasks.push_back({static_cast<int>(i), {}, 1, c.steps, static_cast<std::uint32_t>(k)});
+  }
+  ForkPool pool = forecast_pool(usable_cores(), sources);
+  std::vector<Headline> best = forecast_all(pool, tasks);
+  std::vector<Headline> const next(best.begin() + draws, best.end());
+  best.resize(static_cast<std::size_t>(draws));
+  return drawn_speed(best, next, c.unit);
+}
+
 std::string comparison_page(Contest const& c) {
   auto data = nlohmann::ordered_json::parse(contest_json(c));
   std::string title;
@@ -154,8 +171,9 @@ int compare(Arguments const& a) {
   std::vector<std::uint64_t> seeds;
   for (int i = 0; i < a.seeds; ++i) seeds.push_back(static_cast<std::uint64_t>(i) + 1);
   run_all_seeds(e, seeds, a.steps, rents);
-  Contest const c = contest(std::move(e.contenders), seeds, a.steps,
-                            a.run_steps > 0 ? std::optional(a.run_steps) : std::nullopt);
+  Contest c = contest(std::move(e.contenders), seeds, a.steps,
+                      a.run_steps > 0 ? std::optional(a.run_steps) : std::nullopt);
+  c.drawn = draw_prices(c, e.sources, a.draws);
   return write_report(a.outputs, {[&] { return contest_text(c); }, [&] { return contest_json(c); },
                                   [&] { return contest_csv(c); }, [&] { return comparison_page(c); }});
 }
@@ -188,6 +206,11 @@ void add_compare_command(CLI::App& app, int& exit_code) {
       ->capture_default_str()
       ->check(whole_number(1, kMostSeeds))
       ->type_name("K");
+  command
+      ->add_option("--draws", a->draws,
+                   "Try the fastest against the next with so many draws of prices and lengths too, 32 say")
+      ->check(whole_number(kFewestDraws, kMostDraws))
+      ->type_name("N");
   command->add_option("--run-steps", a->run_steps, "Steps of the whole run, for its time and cost")
       ->check(whole_number(1, 1'000'000'000))
       ->type_name("N");

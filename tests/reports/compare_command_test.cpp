@@ -93,6 +93,17 @@ TEST_F(CompareCommand, NamesTheFasterOneAndWhy) {
   EXPECT_NEAR(paths, steps, 0.1 * a["step_seconds_mean"].get<double>());
 }
 
+// The same draw for both: the same scenario twice is exactly as fast in every draw.
+TEST_F(CompareCommand, DrawsArePaired) {
+  Json const j = json({small(), small(), "--seeds", "2", "--draws", "9"});
+  EXPECT_EQ(j["draws"]["completed"], 9);
+  EXPECT_EQ(j["draws"]["ratio_p10"], 1);
+  EXPECT_EQ(j["draws"]["ratio_p90"], 1);
+  EXPECT_EQ(j["draws"]["faster"], 0);
+  Json const other = json({small(), "--with", "train.parallel.tp=2", "--seeds", "2", "--draws", "9"});
+  EXPECT_LT(other["draws"]["ratio_p10"].get<double>(), other["draws"]["ratio_p90"].get<double>());
+}
+
 TEST_F(CompareCommand, ThoseThatCannotRunCannotWin) {
   Json const j = json({small(), "--seeds", "2", "--with", "cluster.node.gpu.visible_memory=5 GiB", "--with",
                        "train.parallel.tp=3", "--with", "train.micro_batch=2"});

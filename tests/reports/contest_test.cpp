@@ -56,6 +56,34 @@ TEST(Contest, TellsNoDifferenceWhereTheIntervalHasOne) {
             "(0.751 to 2.08 with 95 % confidence over 2 paired seeds).");
 }
 
+// Nine draws: 1.1 to 1.9 times as fast in steps of 0.1; of 9 the quantile q lies at place 10 q, so p10 and
+// p90 are the least and the largest. A tenth that did not complete does not count.
+TEST(Contest, SaysWhatDrawsOfPricesDoToTheRatio) {
+  std::vector<Headline> best(10);
+  std::vector<Headline> next(10);
+  for (std::size_t i = 0; i < 9; ++i) {
+    best[i].steps = next[i].steps = 1;
+    best[i].samples_per_second = 1.1 + 0.1 * static_cast<double>(i);
+    next[i].samples_per_second = 1;
+  }
+  Contest c = contest({contender("a", {12, 13}), contender("b", {10, 10})}, {1, 2}, 1, std::nullopt);
+  EXPECT_EQ(drawn_verdict(c), "");
+  c.drawn = drawn_speed(best, next, WorkUnit::sample);
+  ASSERT_TRUE(c.drawn);
+  EXPECT_NEAR(c.drawn->ratio.p50, 1.5, 1e-12);
+  EXPECT_EQ(drawn_verdict(c),
+            "With prices drawn as well as lengths (10 paired draws) it is 1.10 to 1.90 times as fast (p10 to "
+            "p90), and faster in 9 of 9.");
+  for (Headline& h : next) h.samples_per_second = 1.45;
+  c.drawn = drawn_speed(best, next, WorkUnit::sample);
+  EXPECT_EQ(c.drawn->faster, 5);
+  EXPECT_NE(drawn_verdict(c).find("faster in 5 of 9: errors of prices could turn it round."),
+            std::string::npos);
+  best.resize(8);
+  next.resize(8);
+  EXPECT_FALSE(drawn_speed(best, next, WorkUnit::sample));
+}
+
 // The same with twice the pairs, three degrees of freedom: deviation 0.0462, half = 3.182 x 0.0462 / 2 =
 // 0.0735; exp(0.1488) = 1.160 to exp(0.2958) = 1.344.
 TEST(Contest, NamesTheFasterOneWhereItLiesAboveOne) {
