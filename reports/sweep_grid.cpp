@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "reports/value_list.hpp"
 #include "scenarios/problem.hpp"
 
 namespace rollcast {
@@ -26,38 +27,6 @@ std::string trimmed(std::string_view text) {
   auto const first = text.find_first_not_of(" \t");
   if (first == std::string_view::npos) return {};
   return std::string(text.substr(first, text.find_last_not_of(" \t") - first + 1));
-}
-
-// A quote opens where a value may begin: "don't" has none.
-bool may_open_quote(std::string_view text, std::size_t at) {
-  return at == 0 || std::string_view(" \t,:[{").find(text[at - 1]) != std::string_view::npos;
-}
-
-Parsed<std::vector<std::string>> split_values(std::string_view text) {
-  std::vector<std::string> values(1);
-  std::string closing;  // of the brackets that are open
-  char quote = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    char const c = text[i];
-    if (quote != 0) {
-      if (c == quote) quote = 0;
-      if (c == '\\' && quote == '"' && i + 1 < text.size()) values.back() += text[i++];
-    } else if ((c == '"' || c == '\'') && may_open_quote(text, i)) {
-      quote = c;
-    } else if (c == '[' || c == '{') {
-      closing += c == '[' ? ']' : '}';
-    } else if (!closing.empty() && c == closing.back()) {
-      closing.pop_back();
-    } else if (c == ',' && closing.empty()) {
-      values.emplace_back();
-      continue;
-    }
-    values.back() += text[i];
-  }
-  if (quote != 0) return {std::nullopt, fmt::format("a {} is not closed", quote)};
-  if (!closing.empty()) return {std::nullopt, fmt::format("a {} is missing", closing.back())};
-  for (std::string& v : values) v = trimmed(v);
-  return {values, ""};
 }
 
 // "1..100" too.
@@ -102,6 +71,9 @@ Parsed<VariedKey> varied_key(std::string const& text) {
   if (equals == std::string::npos || k.key.empty())
     return refused("write a key and its values, train.parallel.tp=1,2,4");
   auto split = split_values(std::string_view(text).substr(equals + 1));
+  if (split.value) {
+    for (std::string& v : *split.value) v = trimmed(v);
+  }
   if (split.value && k.key == "seed") split = seeds_in(*split.value);
   if (!split.value) return refused(split.error);
   k.values = std::move(*split.value);

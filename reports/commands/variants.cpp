@@ -3,38 +3,21 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <utility>
+
+#include "reports/value_list.hpp"
 
 namespace rollcast {
 
 VariantSets variant_sets(std::string const& text) {
-  VariantSets out;
-  std::string part;
-  char quote = 0;
-  int depth = 0;
-  auto const end_part = [&] {
+  auto parts = split_values(text);
+  if (!parts.value) return {{}, fmt::format("'{}': {}", text, parts.error)};
+  VariantSets out{std::move(*parts.value), ""};
+  for (std::string const& part : out.sets) {
     auto const equals = part.find('=');
     if (equals == std::string::npos || equals == 0)
       out.error = fmt::format("'{}' of '{}' is not KEY=VALUE", part, text);
-    out.sets.push_back(part);
-    part.clear();
-  };
-  for (char const c : text) {
-    if (c == ',' && depth == 0 && quote == 0) {
-      end_part();
-      continue;
-    }
-    part += c;
-    if (quote != 0) {
-      if (c == quote) quote = 0;
-    } else if (c == '"' || c == '\'') {
-      quote = c;
-    } else if (c == '{' || c == '[') {
-      ++depth;
-    } else if (c == '}' || c == ']') {
-      --depth;
-    }
   }
-  end_part();
   return out;
 }
 

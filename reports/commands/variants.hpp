@@ -7,7 +7,8 @@
 namespace rollcast {
 
 // "train.parallel.tp=2,schedule={async: {max_staleness: 1, sync_every: 1}}" as two overrides: commas separate
-// outside of brackets, braces and quotes. A problem in one sentence if a part is not KEY=VALUE.
+// outside of brackets, braces and quotes (value_list.hpp). A problem in one sentence if a part is not
+// KEY=VALUE, or what was opened is not closed.
 struct VariantSets {
   std::vector<std::string> sets;
   std::string error;

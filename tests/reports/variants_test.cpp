@@ -14,6 +14,15 @@ TEST(Variants, AreSeparatedByCommasOutsideOfBrackets) {
   EXPECT_EQ(variant_sets("a='x,y',b=\"z,}\"").sets, (Sets{"a='x,y'", "b=\"z,}\""}));
 }
 
+TEST(Variants, AnApostropheInAWordIsNoQuote) {
+  EXPECT_EQ(variant_sets("a=don't,b=1").sets, (Sets{"a=don't", "b=1"}));
+}
+
+TEST(Variants, WhatIsOpenedMustBeClosed) {
+  EXPECT_EQ(variant_sets("a={b: 1,c=2").error, "'a={b: 1,c=2': a } is missing");
+  EXPECT_EQ(variant_sets("a='x,b=1").error, "'a='x,b=1': a ' is not closed");
+}
+
 TEST(Variants, SayWhatIsNoValue) {
   EXPECT_EQ(variant_sets("a=1").error, "");
   EXPECT_EQ(variant_sets("a=1,b").error, "'b' of 'a=1,b' is not KEY=VALUE");
