@@ -28,6 +28,4 @@ std::string_view name_of(FaultKind k) {
   throw std::logic_error("no such FaultKind");
 }
 
-bool stops(FaultKind k) { return k != FaultKind::slow && k != FaultKind::link && k != FaultKind::leak; }
-
 }  // namespace rollcast

@@ -22,8 +22,6 @@ enum class FaultKind {
   leak,    // `bytes` more are held on the GPU after every step
 };
 std::string_view name_of(FaultKind k);
-// Whether a rank takes part no more afterwards.
-bool stops(FaultKind k);
 
 struct Fault {
   FaultKind kind = FaultKind::kill;

@@ -51,14 +51,6 @@ std::int64_t shard_count(Tensor const& t, Architecture const& a, Parallel const&
   return 0;
 }
 
-std::vector<Tensor> layer_tensors(Architecture const& a, Stage const& s) {
-  std::vector<Tensor> all;
-  for (int layer = s.first_layer; layer < s.first_layer + s.layers; ++layer) {
-    for (Tensor& t : layer_tensors(a, layer)) all.push_back(std::move(t));
-  }
-  return all;
-}
-
 std::vector<Tensor> outer_tensors(Architecture const& a, Stage const& s, Head head) {
   std::vector<Tensor> held;
   for (Tensor const& t : outer_tensors(a)) {

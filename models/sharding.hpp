@@ -22,7 +22,6 @@ std::int64_t shard_count(Tensor const& t, Architecture const& a, Parallel const&
 // Tensors of one pipeline stage. The first stage holds embedding and positions, the last final norm and head.
 // With tied embeddings and more than one stage the last stage holds its own copy of the embedding as its
 // head.
-std::vector<Tensor> layer_tensors(Architecture const& a, Stage const& s);
 std::vector<Tensor> outer_tensors(Architecture const& a, Stage const& s, Head head);
 
 // Parameters on one rank of a stage. Experts apart: they have a data-parallel group of their own.

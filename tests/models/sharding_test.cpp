@@ -52,7 +52,10 @@ TEST(Sharding, TensorAndPipelineCutsAddUpToTheModel) {
       for (int pp : {1, 2, 3, 4}) {
         std::int64_t sum = 0;
         for (Stage const& s : pipeline_stages(a, pp)) {
-          std::vector<Tensor> tensors = layer_tensors(a, s);
+          std::vector<Tensor> tensors;
+          for (int layer = s.first_layer; layer < s.first_layer + s.layers; ++layer) {
+            for (Tensor const& t : layer_tensors(a, layer)) tensors.push_back(t);
+          }
           for (Tensor const& t : outer_tensors(a, s, Head::vocabulary)) tensors.push_back(t);
           for (Tensor const& t : tensors) {
             sum += shard_count(t, a, {tp, pp, 1, 1}) * (t.split == Split::replicated ? 1 : tp);
