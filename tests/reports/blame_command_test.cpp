@@ -1,7 +1,6 @@
 // rollcast blame, with files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <filesystem>
 #include <fstream>
@@ -12,6 +11,7 @@
 #include "reports/output_file.hpp"
 #include "tests/models/flight_fixtures.hpp"
 #include "tests/reports/run_command.hpp"
+#include "tests/reports/temporary_folder.hpp"
 
 namespace rollcast {
 namespace {
@@ -22,15 +22,8 @@ using testing::StartsWith;
 
 class BlameCommand : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "rollcast-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   std::string put(std::string const& name, std::string const& content) const {
-    std::string const path = (folder_ / name).string();
+    std::string const path = folder_.path(name);
     EXPECT_EQ(write_file(path, content), "");
     return path;
   }
@@ -39,7 +32,7 @@ class BlameCommand : public testing::Test {
     return run_command(add_blame_command, words);
   }
 
-  fs::path folder_;
+  TemporaryFolder folder_;
 };
 
 FlightRun stuck_run() {
@@ -89,16 +82,16 @@ TEST_F(BlameCommand, Json) {
 TEST_F(BlameCommand, EveryProblemOfEveryFileIsTold) {
   FlightRun const r = stuck_run();
   std::string const good = flight_record_pickle(r.dumps()[0]);
-  CommandRun const out =
-      run({put("rank_0", good), put("again_0", good), put("rank_2", "\x80\x02 nonsense"),
-           put("rank_3.json", "{\"entries\": 1}"), (folder_ / "absent").string(), folder_.string()});
+  CommandRun const out = run({put("rank_0", good), put("again_0", good), put("rank_2", "\x80\x02 nonsense"),
+                              put("rank_3.json", "{\"entries\": 1}"), (folder_.root() / "absent").string(),
+                              folder_.root().string()});
   EXPECT_EQ(out.exit_code, 2);
   EXPECT_EQ(out.out, "");
   EXPECT_THAT(out.err, HasSubstr("again_0: rank 0 has a dump already"));
   EXPECT_THAT(out.err, HasSubstr("rank_2: byte 3: the pickle asks for operation 0x20"));
   EXPECT_THAT(out.err, HasSubstr("rank_3.json: /version: is missing"));
   EXPECT_THAT(out.err, HasSubstr("absent' cannot be read"));
-  EXPECT_THAT(out.err, HasSubstr("'" + folder_.string() + "' cannot be read"));
+  EXPECT_THAT(out.err, HasSubstr("'" + folder_.root().string() + "' cannot be read"));
 }
 
 TEST_F(BlameCommand, WillNotWriteOverWhatItReads) {

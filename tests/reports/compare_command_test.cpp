@@ -2,7 +2,6 @@
 // child processes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 
 #include <cmath>
@@ -13,6 +12,7 @@
 #include "reports/commands/commands.hpp"
 #include "reports/output_file.hpp"
 #include "tests/reports/run_command.hpp"
+#include "tests/reports/temporary_folder.hpp"
 
 namespace rollcast {
 namespace {
@@ -34,15 +34,9 @@ constexpr char const* kSmall =
 
 class CompareCommand : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "rollcast-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-    ASSERT_EQ(write_file(small(), kSmall), "");
-  }
-  void TearDown() override { fs::remove_all(folder_); }
+  void SetUp() override { ASSERT_EQ(write_file(small(), kSmall), ""); }
 
-  std::string small() const { return (folder_ / "small.yaml").string(); }
+  std::string small() const { return folder_.path("small.yaml"); }
   CommandRun run(std::vector<std::string> const& options) const {
     std::vector<std::string> words = {"compare"};
     words.insert(words.end(), options.begin(), options.end());
@@ -57,14 +51,14 @@ class CompareCommand : public testing::Test {
   // The program's exit code, and what it prints on both streams.
   std::pair<int, std::string> program(std::string const& arguments) const {
     std::string const command =
-        "cd '" + folder_.string() + "' && '" ROLLCAST_PROGRAM "' compare " + arguments + " 2>&1";
+        "cd '" + folder_.root().string() + "' && '" ROLLCAST_PROGRAM "' compare " + arguments + " 2>&1";
     std::FILE* const pipe = ::popen(command.c_str(), "r");
     std::string text;
     for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) text += static_cast<char>(c);
     return {WEXITSTATUS(::pclose(pipe)), text};
   }
 
-  fs::path folder_;
+  TemporaryFolder folder_;
 };
 
 TEST_F(CompareCommand, TheSameTwiceIsNoDifference) {

@@ -1,4 +1,4 @@
-#include "reports/commands/memory_guard.hpp"
+#include "reports/memory_guard.hpp"
 
 #include <gtest/gtest.h>
 

@@ -12,6 +12,8 @@
 #include <iterator>
 #include <sstream>
 
+#include "tests/reports/temporary_folder.hpp"
+
 namespace rollcast {
 namespace {
 
@@ -19,14 +21,7 @@ namespace fs = std::filesystem;
 
 class OutputFile : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "rollcast-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  std::string path(char const* name) const { return (folder_ / name).string(); }
+  std::string path(char const* name) const { return folder_.path(name); }
   static std::string content(std::string const& file) {
     std::ifstream in(file, std::ios::binary);
     std::ostringstream text;
@@ -34,10 +29,11 @@ class OutputFile : public testing::Test {
     return text.str();
   }
   std::size_t files() const {
-    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+    return static_cast<std::size_t>(
+        std::distance(fs::directory_iterator(folder_.root()), fs::directory_iterator()));
   }
 
-  fs::path folder_;
+  TemporaryFolder folder_;
 };
 
 TEST_F(OutputFile, WritesAndReplacesKeepingTheMode) {
@@ -58,7 +54,8 @@ TEST_F(OutputFile, LinksStayLinks) {
 }
 
 TEST_F(OutputFile, PathsThatCannotBeWrittenAreNamed) {
-  EXPECT_EQ(write_file(folder_.string(), "x"), "cannot write " + folder_.string() + ": Is a directory");
+  EXPECT_EQ(write_file(folder_.root().string(), "x"),
+            "cannot write " + folder_.root().string() + ": Is a directory");
   EXPECT_EQ(write_file(path("missing/out"), "x"),
             "cannot write " + path("missing/out") + ": No such file or directory");
   EXPECT_EQ(write_file("", "x"), "cannot write a file without a name");

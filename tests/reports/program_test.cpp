@@ -1,7 +1,6 @@
 // The program from outside: exit codes, streams, messages.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -21,6 +20,7 @@
 #include "reports/trace.hpp"
 #include "reports/version.hpp"
 #include "tests/reports/small_log.hpp"
+#include "tests/reports/temporary_folder.hpp"
 
 namespace rollcast {
 namespace {
@@ -43,28 +43,23 @@ struct Ran {
 
 class Program : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "rollcast-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-    ASSERT_EQ(write_file(path("small.log"), log_text(small_log())), "");
-  }
-  void TearDown() override { fs::remove_all(folder_); }
+  void SetUp() override { ASSERT_EQ(write_file(path("small.log"), log_text(small_log())), ""); }
 
-  std::string path(std::string const& name) const { return (folder_ / name).string(); }
+  std::string path(std::string const& name) const { return folder_.path(name); }
   std::size_t files() const {
-    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+    return static_cast<std::size_t>(
+        std::distance(fs::directory_iterator(folder_.root()), fs::directory_iterator()));
   }
   // rollcast with these arguments, in the test's folder; redirections in `arguments` come after ours.
   Ran run(std::string const& arguments) const {
-    std::string const command = "cd '" + folder_.string() + "' && '" ROLLCAST_PROGRAM "' >'" +
-                                (folder_.string() + ".out") + "' 2>'" + (folder_.string() + ".err") + "' " +
-                                arguments;
+    std::string const command = "cd '" + folder_.root().string() + "' && '" ROLLCAST_PROGRAM "' >'" +
+                                (folder_.root().string() + ".out") + "' 2>'" +
+                                (folder_.root().string() + ".err") + "' " + arguments;
     int const status = std::system(command.c_str());
-    Ran r{WIFEXITED(status) ? WEXITSTATUS(status) : -1, content(folder_.string() + ".out"),
-          content(folder_.string() + ".err")};
-    fs::remove(folder_.string() + ".out");
-    fs::remove(folder_.string() + ".err");
+    Ran r{WIFEXITED(status) ? WEXITSTATUS(status) : -1, content(folder_.root().string() + ".out"),
+          content(folder_.root().string() + ".err")};
+    fs::remove(folder_.root().string() + ".out");
+    fs::remove(folder_.root().string() + ".err");
     return r;
   }
   void write_failed_log(Outcome outcome, char const* name) const {
@@ -76,7 +71,7 @@ class Program : public testing::Test {
 
   std::string const example_ =
       std::string("'") + ROLLCAST_SOURCE_DIR + "/scenarios/examples/grpo-8b-colocated.yaml'";
-  fs::path folder_;
+  TemporaryFolder folder_;
 };
 
 TEST_F(Program, ReportPrintsWhatTheLibraryRenders) {

@@ -22,6 +22,7 @@ class TemporaryFolder {
   TemporaryFolder(TemporaryFolder const&) = delete;
   TemporaryFolder& operator=(TemporaryFolder const&) = delete;
 
+  std::filesystem::path const& root() const { return folder_; }
   std::string path(std::string const& name) const { return (folder_ / name).string(); }
 
  private:

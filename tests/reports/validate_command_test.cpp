@@ -2,7 +2,6 @@
 // possible in one test.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -10,6 +9,7 @@
 #include "reports/commands/commands.hpp"
 #include "reports/output_file.hpp"
 #include "tests/reports/run_command.hpp"
+#include "tests/reports/temporary_folder.hpp"
 
 namespace rollcast {
 namespace {
@@ -43,19 +43,12 @@ std::string measured(std::string const& source, std::string const& figures) {
 
 class ValidateCommand : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "rollcast-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  std::string path(std::string const& name) const { return (folder_ / name).string(); }
+  std::string path(std::string const& name) const { return folder_.path(name); }
   void write(std::string const& name, std::string const& text) const {
     ASSERT_EQ(write_file(path(name), text), "");
   }
   CommandRun run(std::vector<std::string> options = {}) const {
-    std::vector<std::string> words = {"validate", folder_.string()};
+    std::vector<std::string> words = {"validate", folder_.root().string()};
     words.insert(words.end(), options.begin(), options.end());
     return run_command(&add_validate_command, words);
   }
@@ -65,7 +58,7 @@ class ValidateCommand : public testing::Test {
     return Json::parse(r.out);
   }
 
-  fs::path folder_;
+  TemporaryFolder folder_;
 };
 
 std::vector<std::string> rows(Json const& j) {
@@ -82,9 +75,9 @@ TEST_F(ValidateCommand, ForecastsEveryFileByName) {
   write("a.yaml", scenario(kMegatron, measured("y", "step_seconds: 10")));
   write("idea.yaml", scenario(kMegatron, ""));
   write("notes.txt", "no scenario");
-  fs::create_directory(folder_ / "below");
+  fs::create_directory(folder_.root() / "below");
   write("below/c.yaml", scenario(kMegatron, measured("x", "step_seconds: 10")));
-  fs::create_directory(folder_ / "folder.yaml");
+  fs::create_directory(folder_.root() / "folder.yaml");
   Json const j = json();
   EXPECT_EQ(rows(j), (std::vector<std::string>{"a step_seconds", "a-2 tokens_per_second_per_gpu",
                                                "b step_seconds", "b phase.generate"}));
