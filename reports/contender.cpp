@@ -11,11 +11,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-template <class E>
-E by_number(Json const& j) {
-  return static_cast<E>(j.get<int>());
-}
-
 std::optional<double> rent_of(Job job, std::vector<GpuRent> const& rents) {
   auto const apply = [&](ClusterSpec& c) {
     for (GpuRent const& r : rents) {
@@ -34,7 +29,7 @@ Json wait_json(std::optional<CollectiveWait> const& w) {
 
 std::optional<CollectiveWait> wait_from(Json const& j) {
   if (j.is_null()) return std::nullopt;
-  return CollectiveWait{Seconds(j.at(0).get<double>()), by_number<Phase>(j.at(1)), j.at(2).get<std::string>(),
+  return CollectiveWait{Seconds(j.at(0).get<double>()), j.at(1).get<Phase>(), j.at(2).get<std::string>(),
                         Seconds(j.at(3).get<double>())};
 }
 
@@ -119,8 +114,7 @@ ContenderRun contender_run(EventLog const& log, Job const& job, std::vector<GpuR
   r.critical_path = a.critical_path;
   r.collective_wait = longest_collective_wait(log, job);
   r.dollars_per_hour = rent_of(job, rents);
-  if (r.dollars_per_hour && r.headline.steps > 0)
-    r.headline.dollars_per_step = *r.dollars_per_hour * r.headline.step.value / 3600;
+  add_rent(r.headline, r.dollars_per_hour);
   return r;
 }
 
@@ -179,7 +173,7 @@ ContenderRun contender_run_of(ApartResult const& result) {
 ContenderFigures figures_of(std::vector<ContenderRun> const& runs) {
   ContenderFigures f;
   for (ContenderRun const& r : runs) {
-    if (r.headline.outcome == Outcome::completed && r.headline.steps > 0) {
+    if (is_complete(r.headline)) {
       ++f.completed;
     } else if (f.outcome == Outcome::completed) {
       f.outcome = r.headline.outcome;
@@ -188,8 +182,7 @@ ContenderFigures figures_of(std::vector<ContenderRun> const& runs) {
   }
   std::vector<ContenderRun const*> counted;
   for (ContenderRun const& r : runs) {
-    if (f.completed == 0 || (r.headline.outcome == Outcome::completed && r.headline.steps > 0))
-      counted.push_back(&r);
+    if (f.completed == 0 || is_complete(r.headline)) counted.push_back(&r);
   }
   double const weight = 1.0 / static_cast<double>(std::max<std::size_t>(1, counted.size()));
   std::vector<Seconds> steps;

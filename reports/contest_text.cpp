@@ -20,11 +20,7 @@ std::string letter(std::size_t i) {
   return i < 26 ? last : letter(i / 26 - 1) + last;
 }
 
-std::string trimmed(std::string const& line) { return line.substr(0, line.find_last_not_of(' ') + 1) + "\n"; }
-
-std::string paragraph(std::string const& sentence) {
-  return wrapped(words_of(printable(sentence)), " ", 0, kWidth);
-}
+std::string told(std::string const& sentence) { return paragraph(printable(sentence), kWidth); }
 
 // What a contender shows in a row; empty: nothing.
 using Cell = std::function<std::string(ContenderFigures const&, std::size_t)>;
@@ -201,7 +197,7 @@ std::string table(Contest const& c) {
     }
     std::string head(kLabel, ' ');
     for (std::size_t i = first; i < last; ++i) head += fmt::format("{:>{}}", letter(i), width);
-    out += "\n" + trimmed(head);
+    out += "\n" + table_line(head);
     for (Row const& r : rows) {
       std::string line = fmt::format("{:<{}}", r.label, kLabel);
       bool any = false;
@@ -210,7 +206,7 @@ std::string table(Contest const& c) {
         any = any || !cell.empty();
         line += fmt::format("{:>{}}", cell.empty() ? "-" : cell, width);
       }
-      if (any) out += trimmed(line);
+      if (any) out += table_line(line);
     }
   }
   return out;
@@ -219,16 +215,16 @@ std::string table(Contest const& c) {
 }  // namespace
 
 std::string contest_text(Contest const& c) {
-  std::string out = paragraph(verdict(c));
-  if (std::string const drawn = drawn_verdict(c); !drawn.empty()) out += paragraph(drawn);
-  if (std::string const cost = cost_verdict(c); !cost.empty()) out += paragraph(cost);
-  for (std::size_t i = 0; i < c.warnings.size(); ++i) out += (i == 0 ? "\n" : "") + paragraph(c.warnings[i]);
+  std::string out = told(verdict(c));
+  if (std::string const drawn = drawn_verdict(c); !drawn.empty()) out += told(drawn);
+  if (std::string const cost = cost_verdict(c); !cost.empty()) out += told(cost);
+  for (std::size_t i = 0; i < c.warnings.size(); ++i) out += (i == 0 ? "\n" : "") + told(c.warnings[i]);
   out += "\n";
   for (std::size_t i = 0; i < c.contenders.size(); ++i) {
     std::string line = fmt::format("{}: {}", letter(i), printable(c.contenders[i].name));
     if (!c.figures[i].reason.empty())
       line += fmt::format(" ({}: {})", name_of(c.figures[i].outcome), c.figures[i].reason);
-    out += paragraph(line);
+    out += told(line);
   }
   return out + table(c) +
          fmt::format(

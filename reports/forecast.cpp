@@ -1,7 +1,5 @@
 #include "reports/forecast.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -17,7 +15,7 @@
 #include "models/pools.hpp"
 #include "models/rent.hpp"
 #include "reports/analysis.hpp"
-#include "reports/commands/memory_guard.hpp"
+#include "reports/memory_guard.hpp"
 #include "reports/step_peak.hpp"
 #include "sim/simulate.hpp"
 
@@ -28,27 +26,14 @@ using Json = nlohmann::json;
 
 SimulatedTask infeasible(std::string reason) { return {std::nullopt, {}, std::move(reason)}; }
 
-SimulatedTask infeasible(Problem const& p) {
-  return infeasible(p.key.empty() ? p.what : fmt::format("{}: {}", p.key, p.what));
-}
-
-ScenarioResult read(ScenarioSource const& source, ForecastTask const& task) {
-  ScenarioOptions options = source.options;
-  options.sets.insert(options.sets.end(), task.sets.begin(), task.sets.end());
-  return read_scenario_text(source.text, source.file, options);
-}
-
 using ProfilesOf = std::function<std::vector<Profile>(Job const&)>;
 
 SimulatedTask simulated(ScenarioResult read, ForecastTask const& task, ProfilesOf const& profiles) {
-  if (!read.scenario) return infeasible(read.problems.front());
+  if (!read.scenario) return infeasible(sentence(read.problems.front()));
   Scenario& s = *read.scenario;
-  if (auto const problems = check_simulated(s); !problems.empty()) return infeasible(problems.front());
-  Bytes const need = estimate_memory(s.job, task.steps);
-  auto const free = free_memory();
-  if (free && need > *free * kShareOfFreeMemory)
-    return infeasible(
-        fmt::format("the forecast needs about {} of memory, {} are free", format(need), format(*free)));
+  if (auto const problems = check_simulated(s); !problems.empty())
+    return infeasible(sentence(problems.front()));
+  if (std::string why = memory_obstacle(s.job, task.steps); !why.empty()) return infeasible(std::move(why));
   RunOptions run{.steps = task.steps, .seed = task.seed, .memory_as_dealt = measures_step_peak(s)};
   std::vector<Profile> prices = profiles(s.job);
   if (task.draw) {
@@ -67,8 +52,7 @@ Headline headline(SimulatedTask const& t) {
     return h;
   }
   h = headline_of(analyse(t.log));
-  if (auto const rent = dollars_per_hour(t.scenario->job); rent && h.steps > 0)
-    h.dollars_per_step = *rent * h.step.value / 3600;
+  add_rent(h, dollars_per_hour(t.scenario->job));
   return h;
 }
 
@@ -92,7 +76,7 @@ class Forecaster {
   void prepare(std::string const& text) {
     ForecastTask const task = forecast_task_from_text(text);
     prepared_ = text;
-    read_ = read(sources_.at(static_cast<std::size_t>(task.source)), task);
+    read_ = read_with(source_of(task), task.sets);
     if (!read_.scenario) return;
     Job const& job = read_.scenario->job;
     for (Pool const& pool : pools_of(job)) keep_profile(pool.cluster.node.gpu, name_of(job.rollout.kind));
@@ -102,8 +86,7 @@ class Forecaster {
     ForecastTask const task = forecast_task_from_text(text);
     auto const profiles = [this](Job const& job) { return profiles_of(job); };
     bool const prepared = text == prepared_;
-    return headline(simulated(
-        prepared ? read_ : read(sources_.at(static_cast<std::size_t>(task.source)), task), task, profiles));
+    return headline(simulated(prepared ? read_ : read_with(source_of(task), task.sets), task, profiles));
   }
 
  private:
@@ -113,6 +96,10 @@ class Forecaster {
     Profile profile;
   };
   static constexpr std::size_t kMostKnown = 16;
+
+  ScenarioSource const& source_of(ForecastTask const& task) const {
+    return sources_.at(static_cast<std::size_t>(task.source));
+  }
 
   Known const* find(Gpu const& gpu, std::string_view engine) const {
     auto const it = std::find_if(known_.begin(), known_.end(),
@@ -148,6 +135,12 @@ class Forecaster {
 
 }  // namespace
 
+ScenarioResult read_with(ScenarioSource const& source, std::vector<std::string> const& sets) {
+  ScenarioOptions options = source.options;
+  options.sets.insert(options.sets.end(), sets.begin(), sets.end());
+  return read_scenario_text(source.text, source.file, options);
+}
+
 std::string to_text(ForecastTask const& t) {
   return Json({t.source, t.sets, t.seed, t.steps, t.draw ? Json(*t.draw) : Json()})
       .dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -160,7 +153,7 @@ ForecastTask forecast_task_from_text(std::string const& text) {
 }
 
 SimulatedTask simulated(ScenarioSource const& source, ForecastTask const& task) {
-  return simulated(read(source, task), task, profiles_for);
+  return simulated(read_with(source, task.sets), task, profiles_for);
 }
 
 Headline forecast(ScenarioSource const& source, ForecastTask const& task) {

@@ -21,6 +21,9 @@ struct ScenarioSource {
   ScenarioOptions options;
 };
 
+// Read with further overrides, after those of the source.
+ScenarioResult read_with(ScenarioSource const& source, std::vector<std::string> const& sets);
+
 struct ForecastTask {
   int source = 0;                 // index into the sources
   std::vector<std::string> sets;  // "train.parallel.tp=2", after those of the source

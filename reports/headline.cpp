@@ -9,11 +9,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-template <class E>
-E by_number(Json const& j) {
-  return static_cast<E>(j.get<int>());
-}
-
 Json or_null(std::optional<double> const& v) { return v ? Json(*v) : Json(); }
 
 std::optional<double> maybe(Json const& j) {
@@ -63,6 +58,16 @@ Headline headline_of(Analysis const& a) {
   return h;
 }
 
+bool is_complete(Headline const& h) { return h.outcome == Outcome::completed && h.steps > 0; }
+
+std::string why_not(Headline const& h) {
+  return h.reason.empty() ? std::string(name_of(h.outcome)) : h.reason;
+}
+
+void add_rent(Headline& h, std::optional<double> dollars_per_hour) {
+  if (dollars_per_hour && h.steps > 0) h.dollars_per_step = *dollars_per_hour * h.step.value / 3600;
+}
+
 std::string to_text(Headline const& h) {
   Json pools = Json::array();
   for (PoolHeadline const& p : h.pools)
@@ -91,7 +96,7 @@ std::string to_text(Headline const& h) {
 Headline headline_from_text(std::string const& text) {
   Json const j = Json::parse(text);
   Headline h;
-  h.outcome = by_number<Outcome>(j.at("outcome"));
+  h.outcome = j.at("outcome").get<Outcome>();
   h.reason = j.at("reason").get<std::string>();
   h.gpus = j.at("gpus").get<std::int64_t>();
   h.steps = j.at("steps").get<int>();
@@ -107,10 +112,10 @@ Headline headline_from_text(std::string const& text) {
   for (Json const& p : j.at("pools"))
     h.pools.push_back({p.at(0).get<std::string>(), p.at(1).get<int>(), p.at(2).get<double>(),
                        p.at(3).get<double>(), p.at(4).get<double>(), Bytes(p.at(5).get<double>()),
-                       Bytes(p.at(6).get<double>()), by_number<Phase>(p.at(7)), Bytes(p.at(8).get<double>()),
+                       Bytes(p.at(6).get<double>()), p.at(7).get<Phase>(), Bytes(p.at(8).get<double>()),
                        Seconds(p.at(9).get<double>())});
   for (Json const& p : j.at("phases"))
-    h.phases.push_back({by_number<Phase>(p.at(0)), p.at(1).get<int>(), Seconds(p.at(2).get<double>())});
+    h.phases.push_back({p.at(0).get<Phase>(), p.at(1).get<int>(), Seconds(p.at(2).get<double>())});
   return h;
 }
 

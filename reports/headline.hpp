@@ -56,6 +56,13 @@ struct Headline {
 
 Headline headline_of(Analysis const& a);
 
+// Whether it says how long a step takes: a run that ended early may have completed some, too.
+bool is_complete(Headline const& h);
+// Why it is not: its reason, else the outcome's name.
+std::string why_not(Headline const& h);
+// dollars_per_step, of what all GPUs cost an hour (models/rent.hpp).
+void add_rent(Headline& h, std::optional<double> dollars_per_hour);
+
 // JSON, on one line, and back. from_text: std::runtime_error for any other text.
 std::string to_text(Headline const& h);
 Headline headline_from_text(std::string const& text);

@@ -1,4 +1,6 @@
-#include "reports/commands/memory_guard.hpp"
+#include "reports/memory_guard.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <fstream>
@@ -43,6 +45,13 @@ std::optional<Bytes> free_memory() {
     if (name == "MemAvailable:") return KiB(kib);
   }
   return std::nullopt;
+}
+
+std::string memory_obstacle(Job const& job, int steps) {
+  Bytes const need = estimate_memory(job, steps);
+  auto const free = free_memory();
+  if (!free || need <= *free * kShareOfFreeMemory) return {};
+  return fmt::format("the forecast needs about {} of memory, {} are free", format(need), format(*free));
 }
 
 }  // namespace rollcast

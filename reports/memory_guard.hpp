@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "models/job.hpp"
 #include "models/units.hpp"
@@ -26,5 +27,8 @@ std::optional<Bytes> free_memory();
 
 // What a forecast may take of it, unless the user says otherwise.
 inline constexpr double kShareOfFreeMemory = 0.8;
+
+// Why a forecast is not made on this machine, in one sentence; empty: it fits.
+std::string memory_obstacle(Job const& job, int steps);
 
 }  // namespace rollcast

@@ -24,7 +24,7 @@ PlannedLayout planned(PlanSpace const& s, PlanLayout const& l, Headline headline
     p.values.emplace_back(knob_name(s, k), value_text(s, k, l));
   p.sets = sets_of(s, l);
   p.headline = std::move(headline);
-  p.peak = site.table.peak({l.trainer, l.engine});
+  p.peak = peak_of(s, l);
   p.capacity = pools_of(job)[static_cast<std::size_t>(p.peak.pool)].cluster.node.gpu.visible_memory;
   return p;
 }
@@ -73,8 +73,8 @@ PlanEffect effect(PlanRuns const& runs, PlanLayout const& best, PlanLayout const
   e.knob = knob_name(s, knob);
   e.from = value_text(s, knob, best);
   e.to = value_text(s, knob, other);
-  LayoutPeak const before = s.sites[best.site].table.peak({best.trainer, best.engine});
-  LayoutPeak const after = s.sites[other.site].table.peak({other.trainer, other.engine});
+  LayoutPeak const before = peak_of(s, best);
+  LayoutPeak const after = peak_of(s, other);
   e.peak = after.bytes - before.bytes;
   e.phase_peaks = differences(phase_peaks(job_of(s, best)), phase_peaks(job_of(s, other)));
   if (!after.fits()) {
@@ -83,7 +83,7 @@ PlanEffect effect(PlanRuns const& runs, PlanLayout const& best, PlanLayout const
   }
   Headline const& h = runs.of(other);
   if (!(std::isfinite(runs.seconds(other)))) {
-    e.stops = h.reason.empty() ? std::string(name_of(h.outcome)) : h.reason;
+    e.stops = why_not(h);
     return e;
   }
   e.step = h.step - runs.of(best).step;
@@ -115,7 +115,7 @@ std::optional<PlanShortage> nearest_miss(PlanSpace const& s) {
   for (std::size_t i = 0; i < s.sites.size(); ++i) {
     for (std::size_t t = 0; t < s.sites[i].trainers.size(); ++t) {
       for (std::size_t e = 0; e < s.sites[i].engines.size(); ++e) {
-        LayoutPeak const p = s.sites[i].table.peak({t, e});
+        LayoutPeak const p = peak_of(s, {i, t, e});
         if (!p.engine_starts) continue;
         double const room = std::min(p.headroom.value, p.host_headroom.value);
         if (nearest && room <= most) continue;

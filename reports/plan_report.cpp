@@ -57,7 +57,7 @@ std::string peak_text(PlannedLayout const& l) {
                      name_of(l.peak.phase));
 }
 
-std::string paragraph(std::string const& sentence) { return wrapped(words_of(sentence), " ", 0, kWidth); }
+std::string told(std::string const& sentence) { return paragraph(sentence, kWidth); }
 
 std::string paste_text(PlannedLayout const& l) {
   std::vector<std::string> items;
@@ -160,7 +160,7 @@ Json exact(Bytes b) { return static_cast<std::int64_t>(std::llround(b.value)); }
 Json layout_json(PlannedLayout const& l) {
   Json values = Json::object();
   for (auto const& [knob, value] : l.values) values[knob] = value;
-  bool const ran = l.headline.outcome == Outcome::completed && l.headline.steps > 0;
+  bool const ran = is_complete(l.headline);
   auto const if_ran = [&](double v) { return ran ? number(v) : Json(); };
   return {{"placement", l.placement},
           {"schedule", l.schedule},
@@ -197,15 +197,14 @@ Json effect_json(PlanEffect const& e) {
 }  // namespace
 
 std::string plan_text(Plan const& p) {
-  std::string out = paragraph(best_sentence(p));
-  if (p.as_scheduled) out += paragraph(schedule_sentence(p));
-  out += paragraph(minimum_sentence(p));
-  out += paragraph(fmt::format(
+  std::string out = told(best_sentence(p));
+  if (p.as_scheduled) out += told(schedule_sentence(p));
+  out += told(minimum_sentence(p));
+  out += told(fmt::format(
       "{} layouts can be written, {} are valid, {} fit by the memory ledger, {} were simulated ({}).",
       p.written, p.valid, p.fitting, p.simulated, p.exhaustive ? "all that fit" : "a guided search"));
   if (p.pools_are_fixed)
-    out += paragraph(
-        "The file has pools, so engines beside the trainer were not tried; take pools out for that.");
+    out += told("The file has pools, so engines beside the trainer were not tried; take pools out for that.");
   if (!p.best.empty()) out += "\nTo use the best\n" + paste_text(p.best.front());
   if (p.as_scheduled)
     out += fmt::format("\nTo stay {}\n", p.as_scheduled->schedule) + paste_text(*p.as_scheduled);

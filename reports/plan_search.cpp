@@ -119,9 +119,7 @@ PlanLayout by_pairs(PlanRuns& runs, PlanLayout at) {
   return fastest(runs, at, others);
 }
 
-double room(PlanSpace const& s, PlanLayout const& l) {
-  return s.sites[l.site].table.peak({l.trainer, l.engine}).headroom.value;
-}
+double room(PlanSpace const& s, PlanLayout const& l) { return peak_of(s, l).headroom.value; }
 
 int longer_steps(PlanSpace const& s, PlanLayout const& l) {
   return s.sites[l.site].site.schedule == ScheduleKind::synchronous ? 3 : 4;
@@ -130,7 +128,7 @@ int longer_steps(PlanSpace const& s, PlanLayout const& l) {
 }  // namespace
 
 double seconds_per_sample(Headline const& h) {
-  bool const good = h.outcome == Outcome::completed && h.steps > 0 && h.samples_per_second > 0;
+  bool const good = is_complete(h) && h.samples_per_second > 0;
   return good ? 1 / h.samples_per_second : std::numeric_limits<double>::infinity();
 }
 

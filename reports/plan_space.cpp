@@ -60,11 +60,10 @@ bool moves_for_nothing(PlanSite const& site, Job const& job) {
 std::optional<Job> base_of(PlanSpace const& s, PlanSite const& site, ScenarioSource const& source,
                            Job const& file) {
   auto const read = [&](PlanChoice const& trainer, PlanChoice const& engine) -> std::optional<Job> {
-    ScenarioOptions options = source.options;
-    options.sets.insert(options.sets.end(), site.sets.begin(), site.sets.end());
-    append_sets(options.sets, s.trainer_knobs, trainer);
-    append_sets(options.sets, s.engine_knobs, engine);
-    ScenarioResult const result = read_scenario_text(source.text, source.file, options);
+    std::vector<std::string> sets = site.sets;
+    append_sets(sets, s.trainer_knobs, trainer);
+    append_sets(sets, s.engine_knobs, engine);
+    ScenarioResult const result = read_with(source, sets);
     if (!result.scenario || !check_simulated(*result.scenario).empty()) return std::nullopt;
     return result.scenario->job;
   };
@@ -170,9 +169,11 @@ PlanSpace plan_space(ScenarioSource const& source, Job const& file, int gpus,
   return s;
 }
 
-bool fits(PlanSpace const& s, PlanLayout const& l) {
-  return s.sites[l.site].table.peak({l.trainer, l.engine}).fits();
+LayoutPeak peak_of(PlanSpace const& s, PlanLayout const& l) {
+  return s.sites[l.site].table.peak({l.trainer, l.engine});
 }
+
+bool fits(PlanSpace const& s, PlanLayout const& l) { return peak_of(s, l).fits(); }
 
 double estimate(PlanSpace const& s, PlanLayout const& l) {
   SiteLayouts const& site = s.sites[l.site];

@@ -52,6 +52,7 @@ struct PlanSpace {
 PlanSpace plan_space(ScenarioSource const& source, Job const& file, int gpus,
                      std::vector<std::string> const& keep);
 
+LayoutPeak peak_of(PlanSpace const& s, PlanLayout const& l);
 bool fits(PlanSpace const& s, PlanLayout const& l);
 // Seconds of a step, roughly: phases one after another, or the slower side where they overlap.
 double estimate(PlanSpace const& s, PlanLayout const& l);

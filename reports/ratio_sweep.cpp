@@ -34,14 +34,8 @@ struct Wanted {
 
 bool is_one(double factor) { return std::abs(factor - 1) < 1e-12; }
 
-bool is_completed(Headline const& h) { return h.outcome == Outcome::completed && h.steps > 0; }
-
 bool all_completed(std::vector<Headline> const& headlines) {
-  return std::all_of(headlines.begin(), headlines.end(), is_completed);
-}
-
-std::string why_not(Headline const& h) {
-  return h.reason.empty() ? std::string(name_of(h.outcome)) : h.reason;
+  return std::all_of(headlines.begin(), headlines.end(), is_complete);
 }
 
 class Sweep {
@@ -82,7 +76,7 @@ class Sweep {
     report_.schedule = job_.schedule.kind;
     async_ = job_.schedule.async;
     for (RatioSize const& size : all_splits(place_, report_.total)) {
-      ScenarioResult const read = read_with(sets_of(size, 1));
+      ScenarioResult const read = read_with(source_, sets_of(size, 1));
       if (!read.scenario) continue;
       report_.schedule = read.scenario->job.schedule.kind;
       async_ = read.scenario->job.schedule.async;
@@ -103,17 +97,11 @@ class Sweep {
     return w;
   }
 
-  ScenarioResult read_with(Sets const& sets) const {
-    ScenarioOptions o = source_.options;
-    o.sets.insert(o.sets.end(), sets.begin(), sets.end());
-    return read_scenario_text(source_.text, source_.file, o);
-  }
   // The first problem of a scenario that is not good.
   std::optional<std::string> refused(Sets const& sets) const {
-    ScenarioResult const read = read_with(sets);
+    ScenarioResult const read = read_with(source_, sets);
     if (read.scenario) return std::nullopt;
-    Problem const& p = read.problems.front();
-    return p.key.empty() ? p.what : fmt::format("{}: {}", p.key, p.what);
+    return sentence(read.problems.front());
   }
   void leave_out(Wanted const& w, std::string reason) {
     report_.infeasible.push_back({w.curve, w.size, w.length_factor, std::move(reason)});
@@ -137,7 +125,7 @@ class Sweep {
   std::optional<RatioPoint> point_of(Wanted const& w) {
     std::vector<Headline> const& headlines = forecasts_.of(w.sets);
     for (Headline const& h : headlines) {
-      if (is_completed(h)) continue;
+      if (is_complete(h)) continue;
       leave_out(w, why_not(h));
       return std::nullopt;
     }
@@ -201,7 +189,7 @@ class Sweep {
   bool try_colocated(Wanted const& w) {
     std::vector<Headline> const& headlines = forecasts_.of(w.sets);
     for (Headline const& h : headlines) {
-      if (is_completed(h)) continue;
+      if (is_complete(h)) continue;
       report_.colocated.reason = why_not(h);
       return false;
     }

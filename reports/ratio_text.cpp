@@ -37,11 +37,6 @@ std::string row(RatioPoint const& p) {
                      percent(p.busy_rollout), percent(p.busy_train), staleness_text(p));
 }
 
-std::string trimmed(std::string line) {
-  line.erase(line.find_last_not_of(' ') + 1);
-  return line + '\n';
-}
-
 std::string table(std::string const& title, std::vector<RatioPoint> const& points, RatioReport const& r) {
   if (points.empty()) return {};
   std::string out = fmt::format("\n{}\n  {}  bottleneck\n", title, kHead);
@@ -53,7 +48,7 @@ std::string table(std::string const& title, std::vector<RatioPoint> const& point
     if (r.base && r.base_from == RatioBase::file && p.size == r.base->size) marks += " file's";
     if (fast && i == *fast) marks += " fastest";
     if (cheap && i == *cheap) marks += " cheapest";
-    out += trimmed(fmt::format("{}  {:<16}{}", row(p), bottleneck_text(p), marks));
+    out += table_line(fmt::format("{}  {:<16}{}", row(p), bottleneck_text(p), marks));
   }
   return out;
 }
@@ -65,8 +60,8 @@ std::string staleness_table(RatioReport const& r) {
       "t\n",
       r.base->size.rollout_gpus, r.base->size.train_gpus);
   for (RatioPoint const& p : r.staleness)
-    out += trimmed(fmt::format("  {:>7}{:>10}{:>16}{:>8}{:>8}", *p.max_staleness, format(p.step),
-                               staleness_text(p), percent(p.busy_rollout), percent(p.busy_train)));
+    out += table_line(fmt::format("  {:>7}{:>10}{:>16}{:>8}{:>8}", *p.max_staleness, format(p.step),
+                                  staleness_text(p), percent(p.busy_rollout), percent(p.busy_train)));
   return out;
 }
 

@@ -91,7 +91,7 @@ std::string resume_text(ResumeForecast const& f) {
   if (f.local && other.value > 0)
     sentence +=
         fmt::format(" {} of it lie on disks of other nodes and must be copied before.", format(other));
-  std::string out = wrapped(words_of(sentence), " ", 0, kWidth);
+  std::string out = paragraph(sentence, kWidth);
   out += fmt::format("Written by {}.\n", trainer_text(f.written, f.experts));
   out += fmt::format("Read by {}.\n", trainer_text(f.read, f.experts));
   out += fmt::format("\n{:<32}{:>12}{:>12}{:>12}{:>8}\n", "Each reads", "weights", "optimizer", "total",

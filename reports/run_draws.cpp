@@ -37,8 +37,7 @@ Headline simulated(DrawnRun const& run, Drawn const& d) {
   options.record_allocations = false;
   Headline h =
       headline_of(analyse(simulate(run.scenario, perturbed(run.profiles, run.errors, d.z), options)));
-  if (auto const rent = dollars_per_hour(run.scenario.job); rent && h.steps > 0)
-    h.dollars_per_step = *rent * h.step.value / 3600;
+  add_rent(h, dollars_per_hour(run.scenario.job));
   return h;
 }
 

@@ -28,7 +28,7 @@ std::string best(Sweep const& sweep, std::vector<Headline> const& headlines, std
                  double Headline::*figure) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < headlines.size(); ++i) {
-    if (headlines[i].outcome == Outcome::completed && headlines[i].steps > 0) order.push_back(i);
+    if (is_complete(headlines[i])) order.push_back(i);
   }
   if (order.empty()) return {};
   auto const shown = std::min(order.size(), kBest);

@@ -59,4 +59,12 @@ std::vector<std::string> words_of(std::string_view sentence) {
   return out;
 }
 
+std::string paragraph(std::string_view sentence, int width) {
+  return wrapped(words_of(sentence), " ", 0, width);
+}
+
+std::string table_line(std::string_view line) {
+  return std::string(line.substr(0, line.find_last_not_of(' ') + 1)) + "\n";
+}
+
 }  // namespace rollcast

@@ -22,5 +22,10 @@ std::string wrapped(std::vector<std::string> const& items, std::string_view sepa
 
 // The words of a sentence, for wrapped().
 std::vector<std::string> words_of(std::string_view sentence);
+// A sentence, wrapped.
+std::string paragraph(std::string_view sentence, int width);
+
+// A line of a table: without the blanks at its end, with a newline.
+std::string table_line(std::string_view line);
 
 }  // namespace rollcast

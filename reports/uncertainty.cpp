@@ -24,8 +24,6 @@ bool is_same(RunFigure const& a, RunFigure const& b) {
   return a.name == b.name && a.pool == b.pool && a.phase == b.phase;
 }
 
-bool is_complete(Headline const& h) { return h.outcome == Outcome::completed && h.steps > 0; }
-
 FigureBand banded(RunFigure const& forecast, std::vector<std::vector<RunFigure>> const& draws) {
   FigureBand b{forecast, {forecast.value, forecast.value, forecast.value}, std::nullopt};
   std::vector<double> values;

@@ -23,8 +23,6 @@ std::string signed_percent(std::optional<double> v) {
 
 std::string size_percent(double v) { return fmt::format("{:.1f} %", 100 * v); }
 
-std::string trimmed(std::string const& line) { return line.substr(0, line.find_last_not_of(' ') + 1) + "\n"; }
-
 std::string grade_text(std::string const& grade) {
   return grade.empty() ? "" : fmt::format(" ({})", printable(grade));
 }
@@ -59,7 +57,7 @@ std::string case_text(ValidationCase const& c) {
     std::string const line =
         fmt::format("  {:<36}{:>11}{:>10.4g}{:>11}{:>11}", q.name, predicted, q.measured,
                     signed_percent(error_of(q.predicted, q.measured)), left_out_text(c, q));
-    out += trimmed(line + (q.why.empty() ? "" : "  " + printable(q.why)));
+    out += table_line(line + (q.why.empty() ? "" : "  " + printable(q.why)));
   }
   if (!c.expected.empty()) out += expected_text(c);
   return out;

@@ -72,7 +72,7 @@ std::string verdict(WeightsForecast const& f) {
   } else {
     sentence += " Nothing leaves its GPU.";
   }
-  return wrapped(words_of(sentence), " ", 0, kWidth);
+  return paragraph(sentence, kWidth);
 }
 
 std::string_view title_of(SyncLink l) {
@@ -150,7 +150,7 @@ std::string fp8_text(WeightsForecast const& f) {
         "weight "
         "quantization block\").",
         t.blocks_cut_by_engines, t.blocks);
-  return "\n" + wrapped(words_of(s), " ", 0, kWidth);
+  return "\n" + paragraph(s, kWidth);
 }
 
 // Copies that continue one another's rows, then what is left of a flat shard as one range.

@@ -69,6 +69,8 @@ std::string format(Problem const& p) {
   return out;
 }
 
+std::string sentence(Problem const& p) { return p.key.empty() ? p.what : p.key + ": " + p.what; }
+
 std::string format(std::vector<Problem> const& problems) {
   std::string out;
   for (Problem const& p : problems) out += format(p);

@@ -22,6 +22,9 @@ struct Problem {
 std::string format(Problem const& p);
 std::string format(std::vector<Problem> const& problems);
 
+// "key: what", or what alone where there is no key.
+std::string sentence(Problem const& p);
+
 // The candidate with the smallest edit distance (insert, delete, replace, swap neighbours: 1 each), when it
 // is near enough to be a slip: at most 1 for names up to 3 characters, 2 up to 8, a third of the length
 // beyond. Empty otherwise.

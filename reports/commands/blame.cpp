@@ -106,9 +106,7 @@ void add_blame_command(CLI::App& app, int& exit_code) {
                    "Dumps of PyTorch's flight recorder (pickle or JSON, the name ends in the rank) and logs, "
                    "in any mix")
       ->required();
-  command->add_option("--json", a->json, "Write the answer as JSON (- in place of the text)")
-      ->check(output_path())
-      ->type_name("FILE");
+  add_output_file(*command, "--json", a->json, "Write the answer as JSON (- in place of the text)");
   command->footer("Example:\n  rollcast blame nccl_trace_rank_* train.log");
   command->callback([a, &exit_code] { exit_code = blame_files(*a); });
 }

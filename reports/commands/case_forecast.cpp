@@ -13,9 +13,9 @@
 #include "models/ledger.hpp"
 #include "models/pools.hpp"
 #include "reports/analysis.hpp"
-#include "reports/commands/memory_guard.hpp"
 #include "reports/expectation.hpp"
 #include "reports/fitted_cases.hpp"
+#include "reports/memory_guard.hpp"
 #include "reports/memory_peaks.hpp"
 #include "reports/run_apart.hpp"
 #include "reports/step_peak.hpp"
@@ -100,11 +100,7 @@ Bytes peak_of_hosts(Job const& job) {
 // Why there cannot be a run; empty: there can.
 std::string obstacle(Scenario const& s) {
   auto const problems = check_simulated(s);
-  if (!problems.empty()) return fmt::format("{}: {}", problems.front().key, problems.front().what);
-  Bytes const need = estimate_memory(s.job, steps_of(s));
-  auto const free = free_memory();
-  if (!free || need <= *free * kShareOfFreeMemory) return {};
-  return fmt::format("the forecast needs about {} of memory, {} are free", format(need), format(*free));
+  return problems.empty() ? memory_obstacle(s.job, steps_of(s)) : sentence(problems.front());
 }
 
 }  // namespace

@@ -219,15 +219,9 @@ void add_compare_command(CLI::App& app, int& exit_code) {
       ->type_name("GPU=DOLLARS")
       ->allow_extra_args(false)
       ->check(CLI::Validator(check_rent, ""));
-  command->add_option("--json", a->outputs.json, "Write the figures as JSON (- in place of the text)")
-      ->check(output_path())
-      ->type_name("FILE");
-  command->add_option("--csv", a->outputs.csv, "Write one row per contender")
-      ->check(output_path())
-      ->type_name("FILE");
-  command->add_option("--html", a->outputs.html, "Write a page with charts, for a browser")
-      ->check(output_path())
-      ->type_name("FILE");
+  add_output_file(*command, "--json", a->outputs.json, "Write the figures as JSON (- in place of the text)");
+  add_output_file(*command, "--csv", a->outputs.csv, "Write one row per contender");
+  add_output_file(*command, "--html", a->outputs.html, "Write a page with charts, for a browser");
   command->footer(
       "Examples:\n  rollcast compare colocated.yaml one-step-off.yaml --run-steps 1000\n"
       "  rollcast compare grpo.yaml --with 'train.parallel.tp=2' --with "

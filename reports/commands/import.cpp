@@ -105,9 +105,8 @@ void add_import_command(CLI::App& app, int& exit_code) {
   command->add_option("FRAMEWORK", a->framework, "verl, openrlhf, trl, slime or nemo-rl")->required();
   command->add_option("FILE", a->file, "Configuration (.yaml) or launch script");
   command->add_option("--cmd", a->command, "Launch command, in place of a file")->type_name("COMMAND");
-  command->add_option("--output", a->output, "Where the scenario is written (default: standard output)")
-      ->check(output_path())
-      ->type_name("FILE");
+  add_output_file(*command, "--output", a->output,
+                  "Where the scenario is written (default: standard output)");
   command->add_option("--node", a->options.node, "Machines, by their name in the catalog")->type_name("NAME");
   command
       ->add_option("--gpus", a->options.gpus, "GPUs of a node that train, where only the launcher knows them")

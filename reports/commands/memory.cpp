@@ -95,9 +95,7 @@ void add_memory_command(CLI::App& app, int& exit_code) {
   CLI::App* const command =
       app.add_subcommand("memory", "What every GPU and host holds in each phase, and whether it fits");
   add_scenario_arguments(*command, arguments->scenario);
-  command->add_option("--json", arguments->json, "Write the ledger as JSON (- in place of the text)")
-      ->check(output_path())
-      ->type_name("FILE");
+  add_output_file(*command, "--json", arguments->json, "Write the ledger as JSON (- in place of the text)");
   command->get_option("FILE")->required(false);
   auto* const snapshot =
       command

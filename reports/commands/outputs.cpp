@@ -67,15 +67,18 @@ std::string file_behind(std::string const& path) {
 
 }  // namespace
 
+void add_output_file(CLI::App& command, std::string const& option, std::string& path,
+                     std::string const& what) {
+  command.add_option(option, path, what)->check(output_path())->type_name("FILE");
+}
+
 void add_output_options(CLI::App& command, OutputOptions& options) {
-  auto const file = [&](char const* name, std::string& path, char const* what) {
-    command.add_option(name, path, what)->check(output_path())->type_name("FILE");
-  };
-  file("--json", options.json, "Write the figures as JSON (- is standard output)");
-  file("--csv", options.csv, "Write one row per step and phase");
-  file("--trace", options.trace, "Write a trace for ui.perfetto.dev or chrome://tracing");
-  file("--html", options.html, "Write the report as one HTML file with charts, for a browser");
-  file("--log", options.log, "Write the event log, which rollcast report reads");
+  add_output_file(command, "--json", options.json, "Write the figures as JSON (- is standard output)");
+  add_output_file(command, "--csv", options.csv, "Write one row per step and phase");
+  add_output_file(command, "--trace", options.trace, "Write a trace for ui.perfetto.dev or chrome://tracing");
+  add_output_file(command, "--html", options.html,
+                  "Write the report as one HTML file with charts, for a browser");
+  add_output_file(command, "--log", options.log, "Write the event log, which rollcast report reads");
   command.add_option("--fail-on", options.fail_on, "Exit code 3 on these outcomes: oom, stall")
       ->type_name("OUTCOME,...")
       ->delimiter(',')

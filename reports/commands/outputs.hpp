@@ -27,6 +27,10 @@ struct OutputOptions {
 // Adds --json, --csv, --trace, --html, --log, --fail-on and --quiet; `options` must outlive the parse.
 void add_output_options(CLI::App& command, OutputOptions& options);
 
+// An option that names a file to be written; `path` must outlive the parse.
+void add_output_file(CLI::App& command, std::string const& option, std::string& path,
+                     std::string const& what);
+
 // One sentence when two outputs would go to the same place, one over a file that is read, or an HTML report
 // is asked of a build without; empty if all is well. Names are compared as the files they lead to.
 std::string output_conflict(OutputOptions const& options, std::vector<std::string> const& inputs);

@@ -97,14 +97,10 @@ void add_plan_command(CLI::App& app, int& exit_code) {
   command->add_option("--workers", arguments->workers, "Processes that simulate; default: one for each core")
       ->check(whole_number(1, 1024))
       ->type_name("N");
-  command->add_option("--json", arguments->outputs.json, "Write the plan as JSON (- in place of the text)")
-      ->check(output_path())
-      ->type_name("FILE");
-  command
-      ->add_option("--csv", arguments->outputs.csv,
-                   "Write every layout that was simulated as CSV (- in place of the text)")
-      ->check(output_path())
-      ->type_name("FILE");
+  add_output_file(*command, "--json", arguments->outputs.json,
+                  "Write the plan as JSON (- in place of the text)");
+  add_output_file(*command, "--csv", arguments->outputs.csv,
+                  "Write every layout that was simulated as CSV (- in place of the text)");
   command->footer(
       "Examples:\n  rollcast plan grpo.yaml --gpus 16\n"
       "  rollcast plan grpo.yaml --nodes 4 --keep schedule --json plan.json");

@@ -124,15 +124,9 @@ void add_ratio_command(CLI::App& app, int& exit_code) {
   command->add_option("--jobs", a->jobs, "Simulations at a time (default: the cores)")
       ->check(whole_number(1, kMostJobs))
       ->type_name("N");
-  command->add_option("--json", a->outputs.json, "Write every figure as JSON (- in place of the text)")
-      ->check(output_path())
-      ->type_name("FILE");
-  command->add_option("--csv", a->outputs.csv, "Write a line per point of every curve")
-      ->check(output_path())
-      ->type_name("FILE");
-  command->add_option("--html", a->outputs.html, "Write a page with charts, for a browser")
-      ->check(output_path())
-      ->type_name("FILE");
+  add_output_file(*command, "--json", a->outputs.json, "Write every figure as JSON (- in place of the text)");
+  add_output_file(*command, "--csv", a->outputs.csv, "Write a line per point of every curve");
+  add_output_file(*command, "--html", a->outputs.html, "Write a page with charts, for a browser");
   command->footer(
       "Example:\n  rollcast ratio scenarios/examples/grpo-7b-async-two-pools.yaml --csv curves.csv");
   command->callback([a, &exit_code] { exit_code = ratio(*a); });

@@ -11,13 +11,13 @@
 #include "calibrate/profiles.hpp"
 #include "models/pools.hpp"
 #include "reports/commands/commands.hpp"
-#include "reports/commands/memory_guard.hpp"
 #include "reports/commands/option_checks.hpp"
 #include "reports/commands/outputs.hpp"
 #include "reports/commands/profile_input.hpp"
 #include "reports/commands/scenario_input.hpp"
 #include "reports/flight_record_json.hpp"
 #include "reports/incident_dumps.hpp"
+#include "reports/memory_guard.hpp"
 #include "reports/memory_snapshot.hpp"
 #include "reports/output_file.hpp"
 #include "reports/run_draws.hpp"
@@ -167,12 +167,9 @@ void add_run_command(CLI::App& app, int& exit_code) {
                    "Prices of your own (rollcast calibrate fit); default: the built-in ones of the GPU")
       ->type_name("FILE");
   add_output_options(*command, arguments->outputs);
-  command
-      ->add_option("--snapshot", arguments->outputs.snapshot,
-                   "Write what PyTorch's allocator did on the rank that runs out of memory, else on the "
-                   "trainer's fullest, for pytorch.org/memory_viz (a name that ends in .pickle), or as JSON")
-      ->check(output_path())
-      ->type_name("FILE");
+  add_output_file(*command, "--snapshot", arguments->outputs.snapshot,
+                  "Write what PyTorch's allocator did on the rank that runs out of memory, else on the "
+                  "trainer's fullest, for pytorch.org/memory_viz (a name that ends in .pickle), or as JSON");
   command
       ->add_option(
           "--dumps", arguments->dumps,

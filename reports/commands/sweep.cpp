@@ -132,14 +132,9 @@ void add_sweep_command(CLI::App& app, int& exit_code) {
       ->capture_default_str()
       ->check(whole_number(0, UINT64_MAX))
       ->type_name("S");
-  command
-      ->add_option("--out", arguments->store,
-                   "Keep the results in this SQLite file as they come; the same command goes on where it was")
-      ->check(output_path())
-      ->type_name("FILE");
-  command->add_option("--csv", arguments->csv, "Write all points as CSV (- in place of the summary)")
-      ->check(output_path())
-      ->type_name("FILE");
+  add_output_file(*command, "--out", arguments->store,
+                  "Keep the results in this SQLite file as they come; the same command goes on where it was");
+  add_output_file(*command, "--csv", arguments->csv, "Write all points as CSV (- in place of the summary)");
   command->add_option("--jobs", arguments->jobs, "Simulations at a time (default: the cores)")
       ->check(whole_number(1, kMostJobs))
       ->type_name("N");

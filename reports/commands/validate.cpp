@@ -130,9 +130,8 @@ void add_validate_command(CLI::App& app, int& exit_code) {
   CLI::App* const command = app.add_subcommand(
       "validate", "Forecast runs that were measured, and show how right the forecasts are");
   command->add_option("DIR", arguments->folder, "Folder of scenarios with `measured:` values")->required();
-  command->add_option("--json", arguments->json, "Write the comparison as JSON (- in place of the text)")
-      ->check(output_path())
-      ->type_name("FILE");
+  add_output_file(*command, "--json", arguments->json,
+                  "Write the comparison as JSON (- in place of the text)");
   command->add_flag("--pairs", arguments->all_pairs,
                     "Show all pairs of layouts, not only those where the forecast names the slower one");
   command->add_flag("--fail-on-unmet", arguments->fail_on_unmet,

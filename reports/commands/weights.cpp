@@ -95,11 +95,8 @@ void add_weights_command(CLI::App& app, int& exit_code) {
           "Tell all copies of the tensors with this in their name (down_proj, layers.3.mlp, lm_head); "
           "default: those that the engine fuses")
       ->type_name("NAME");
-  command
-      ->add_option("--json", arguments->json,
-                   "Write the map's totals and the detail as JSON (- in place of the text)")
-      ->check(output_path())
-      ->type_name("FILE");
+  add_output_file(*command, "--json", arguments->json,
+                  "Write the map's totals and the detail as JSON (- in place of the text)");
   command
       ->add_option("--fp8-scales", arguments->scales,
                    "Of engines in fp8: a scale per 128 x 128 block (default) or per tensor")
