@@ -21,7 +21,7 @@ Bytes size_of(DType d) {
   no_such_value("DType");
 }
 
-bool generates(AlgorithmKind k) { return k == AlgorithmKind::ppo || k == AlgorithmKind::grpo; }
+bool generates(AlgorithmKind k) { return k != AlgorithmKind::sft && k != AlgorithmKind::dpo; }
 
 int data_parallel(Job const& job) { return job.cluster.gpus() / job.train.parallel.ranks_per_replica(); }
 
@@ -56,6 +56,8 @@ std::string_view name_of(AlgorithmKind v) {
       return "ppo";
     case AlgorithmKind::grpo:
       return "grpo";
+    case AlgorithmKind::serve:
+      return "serve";
   }
   no_such_value("AlgorithmKind");
 }

@@ -18,6 +18,7 @@
 #include "models/network.hpp"
 #include "models/phase.hpp"
 #include "models/reliability.hpp"
+#include "models/serve_options.hpp"
 #include "models/units.hpp"
 #include "models/watchdog.hpp"
 #include "models/weight_sync_options.hpp"
@@ -29,7 +30,8 @@ Bytes size_of(DType d);
 
 // ---- algorithm
 // -------------------------------------------------------------------------------------------------
-enum class AlgorithmKind { sft, dpo, ppo, grpo };
+// serve: nothing is trained; the block `serve:` stands in the place of an algorithm.
+enum class AlgorithmKind { sft, dpo, ppo, grpo, serve };
 enum class AdapterKind { lora, qlora };
 enum class AdapterSync { merged, adapter };
 // How a base of 4 bits is stored and made the trainer's type again (models/adapter_passes.hpp).
@@ -71,7 +73,7 @@ struct Algorithm {
   int samples() const { return prompts * group_size; }
 };
 
-// Whether the job generates: ppo and grpo; sft and dpo train on a data set.
+// Whether the job has engines that generate: ppo, grpo and serving; sft and dpo train on a data set.
 bool generates(AlgorithmKind k);
 
 // ---- trainer
@@ -422,6 +424,7 @@ struct Job {
   NetworkOptions network;
   std::vector<Fault> faults;
   std::optional<ReliabilityOptions> reliability;
+  std::optional<ServeOptions> serve;  // algorithm.kind is serve then
 };
 
 // Data-parallel replicas of the trainer: gpus / (tp x pp x cp). The scenario checks guarantee that it

@@ -27,7 +27,10 @@ int pool_of(Job const& job, Role role) {
   throw std::logic_error("no such Role");
 }
 
-bool runs_here(Job const& job, Role role) { return job.only_pool < 0 || pool_of(job, role) == job.only_pool; }
+bool runs_here(Job const& job, Role role) {
+  if (job.serve && role != Role::rollout) return false;
+  return job.only_pool < 0 || pool_of(job, role) == job.only_pool;
+}
 
 bool holds_models(Job const& job) {
   std::vector<ModelRole> const roles = model_roles(job.algorithm);
@@ -35,7 +38,7 @@ bool holds_models(Job const& job) {
 }
 
 bool colocated(Job const& job) {
-  return has_rollout(job.algorithm) && pool_of(job, Role::rollout) == pool_of(job, Role::actor);
+  return has_rollout(job.algorithm) && !job.serve && pool_of(job, Role::rollout) == pool_of(job, Role::actor);
 }
 
 std::int64_t total_gpus(Job const& job) {

@@ -8,11 +8,12 @@ namespace rollcast {
 // The pools of the job; without `pools` one, of the whole cluster, by the name "all".
 std::vector<Pool> pools_of(Job const& job);
 int pool_of(Job const& job, Role role);  // process: the actor's
-// Whether the role runs on the GPUs that this job or view of a job describes.
+// Whether the role runs on the GPUs that this job or view of a job describes. Of serving only the engines
+// do.
 bool runs_here(Job const& job, Role role);
 // Whether a model of the trainer (actor, critic, reference, reward) does.
 bool holds_models(Job const& job);
-// Whether the engines share their GPUs with the actor, so that they take turns.
+// Whether the engines share their GPUs with the actor, so that they take turns. Serving has no actor.
 bool colocated(Job const& job);
 std::int64_t total_gpus(Job const& job);
 // Whether ranks of this view reach others over NICs.

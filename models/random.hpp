@@ -25,7 +25,9 @@ enum class Purpose : std::uint32_t {
   node_failure,
   issue_order,
   prompt_difficulty,
-  price_error
+  price_error,
+  arrival,
+  adapter_choice
 };
 
 struct RandomKey {

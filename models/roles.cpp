@@ -32,6 +32,7 @@ std::optional<Adapter> adapter_of(Job const& job, ModelRole const& r) {
 }
 
 std::vector<ModelRole> model_roles(Algorithm const& a) {
+  if (a.kind == AlgorithmKind::serve) return {};
   ModelRole const actor{Role::actor, true, false};
   ModelRole const critic{Role::critic, true, false};
   ModelRole const reference{Role::reference, false, a.adapter.has_value()};
@@ -48,6 +49,7 @@ bool has_rollout(Algorithm const& a) { return generates(a.kind); }
 
 std::vector<Phase> step_phases(Job const& job) {
   Algorithm const& a = job.algorithm;
+  if (a.kind == AlgorithmKind::serve) return {Phase::generate};
   if (a.kind == AlgorithmKind::sft) return {Phase::update_actor};
   if (a.kind == AlgorithmKind::dpo) {
     if (a.reference_precomputed) return {Phase::update_actor};

@@ -24,18 +24,18 @@ struct ModelRole {
 
 // sft: actor. dpo: actor and frozen reference, unless it is precomputed. ppo: actor and critic trained. ppo
 // and grpo: a frozen reference with kl_reference, a frozen reward model with reward_model. The rollout engine
-// is not among them.
+// is not among them. serve: none.
 std::vector<ModelRole> model_roles(Algorithm const& a);
 
 // The adapter that a model runs with: of a trained role, or of a reference on its weights.
 std::optional<Adapter> adapter_of(Job const& job, ModelRole const& r);
 
-// Whether the job generates: ppo and grpo.
+// Whether the job has engines: ppo, grpo and serve.
 bool has_rollout(Algorithm const& a);
 
 // Phases of one step in order: those of framework.order that this algorithm has (engines on GPUs of their own
 // neither sleep nor wake); without an order, or for sft
-// and dpo, the algorithm's own ({reference,} update_actor).
+// and dpo, the algorithm's own ({reference,} update_actor). serve: generate.
 std::vector<Phase> step_phases(Job const& job);
 
 // Phases in which the model of a role runs forward or backward, as far as the step has them.

@@ -55,6 +55,7 @@ struct Request {
   // Of its response, tokens that an earlier life yielded: it prefills prompt + generated and goes on from
   // there.
   int generated = 0;
+  int adapter = -1;  // of the engine's AdapterPlan; -1: the base model
 };
 
 struct Completion {

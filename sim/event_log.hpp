@@ -14,6 +14,7 @@
 #include "models/out_of_memory.hpp"
 #include "models/outcome.hpp"
 #include "models/profile.hpp"
+#include "sim/serving_log.hpp"
 
 namespace rollcast {
 
@@ -203,6 +204,7 @@ struct EventLog {
   std::vector<Happening> happenings;                     // of an incident, by time
   std::vector<Remedy> remedies;                          // what would have ended it sooner
   std::optional<MemorySnapshot> snapshot;                // not part of a saved log
+  std::optional<ServingLog> serving;                     // of a run that serves
   std::optional<LongRunPlan> long_run;                   // where the scenario asks for one
   std::vector<std::pair<std::string, double>> measured;  // of the scenario, to print beside the forecast
   std::string measured_source;
