@@ -16,6 +16,7 @@ namespace {
 constexpr double kElement = 2;
 constexpr double kShrunk = 4;  // between the two kernels, fp32
 constexpr int kMergeOperations = 3;
+constexpr double kMergeElement = 4;  // fp32
 
 // A projection's name, and a name for the kernels that it shares with others where an engine fuses them.
 struct Projection {
@@ -192,10 +193,13 @@ Seconds merge_time(Profile const& p, Architecture const& a, EngineOptions const&
       Projection const* const projection = projection_of(m.tensor, before);
       if (projection == nullptr || !targets(v, projection->name)) continue;
       double const elements = m.copies * m.n * m.k;
-      Seconds const product = max(memory_time(p, bytes(kElement * elements)),
-                                  Flops(2 * elements * v.rank) / matmul_rate(p, DType::bf16));
-      Bytes const scaled_and_added = bytes(3 * kElement * elements) + size_of(e.weights) * (2 * elements);
-      gpu += (product + memory_time(p, scaled_and_added)) * kind.count;
+      Seconds const product = max(memory_time(p, bytes(kMergeElement * elements)),
+                                  Flops(2 * elements * v.rank) / matmul_rate(p, DType::fp32));
+      Bytes const scaled = bytes(2 * kMergeElement * elements);
+      // Added as fp32, or cast and taken off.
+      Bytes const added = bytes((kMergeElement + (kMergeElement + 2 * kElement)) / 2 * elements) +
+                          size_of(e.weights) * (2 * elements);
+      gpu += (product + memory_time(p, scaled + added)) * kind.count;
       operations += kMergeOperations * m.copies * kind.count;
     }
   }

@@ -81,8 +81,10 @@ Seconds adapter_host_time(AdapterKernels const& k);
 Seconds adapter_split_time(AdapterKernels const& k, int variant, double tokens);
 
 // B A added to the weights of one rank, or taken from them, as PEFT does it (peft/tuners/lora/layer.py, merge
-// and get_delta_weight): the product is written, scaled (read, written) and added (both read, weights
-// written) in three operations a target. The longer of the GPU's time and the host's (eager launches).
+// and unmerge; adapters are fp32 unless told otherwise, pull 1706): the product is written, scaled (read,
+// written) and added (both read, the weights written); taken off it is cast before (read, written). So of an
+// element 16 B and the weight twice to add, 20 B and the weight twice to take off; the mean of the two, which
+// a switch has one of each. Or, if longer, the host's time for three eager operations a target.
 Seconds merge_time(Profile const& p, Architecture const& a, EngineOptions const& e, AdapterVariant const& v);
 
 }  // namespace rollcast
