@@ -4,6 +4,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "models/engine_versions.hpp"
+
 namespace rollcast {
 namespace {
 
@@ -21,6 +23,7 @@ RolloutEngine::RolloutEngine(EngineOptions const& options, std::int64_t kv_block
       max_running_(options.max_num_seqs),
       budget_(options.max_num_batched_tokens),
       chunked_(options.chunked_prefill),
+      prompts_apart_(prompts_apart(options)),
       least_prefill_step_(least_prefill_step),
       prices_(prices),
       pages_(kv_blocks, options.block_size, options.prefix_caching),

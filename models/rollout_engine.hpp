@@ -18,6 +18,9 @@
 // - The step that completes a prefill yields one token, and so does each decoding sequence. A sequence ends
 //   with the step that yields its last token; the KV of that token is never written.
 //
+// Early releases of vLLM (prompts_apart in engine_versions.hpp) give prompts steps of their own, with the
+// whole budget, before which decoding waits: while one can be admitted, nothing is decoded.
+//
 // A step with prompt tokens runs without CUDA graphs: it takes at least as long as its launches
 // (least_prefill_step), whatever the GPU needs.
 //
@@ -211,6 +214,7 @@ class RolloutEngine {
   int max_running_;
   std::int64_t budget_;
   bool chunked_;
+  bool prompts_apart_;
   Seconds least_prefill_step_;
   StepTable prices_;
   KvPages pages_;

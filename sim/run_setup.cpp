@@ -189,6 +189,8 @@ void add_rollout(RunState& run) {
       rollout.prices = with_adapter(std::move(rollout.prices), profile, job.model, job.rollout, *adapter);
     rollout.kv_blocks = kv_blocks(job);
     if (overhead != nullptr) rollout.least_prefill_step = least_prefill_step(*overhead, job.model);
+    if (adapter && adapter->sync == AdapterSync::adapter)
+      rollout.least_prefill_step += adapter_launches(profile, job.model, job.rollout, *adapter);
   }
   run.rollout = std::move(rollout);
 }
