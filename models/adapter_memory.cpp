@@ -81,10 +81,6 @@ Bytes mean_over(ServedAdapters const& adapters, OfVariant of_variant) {
   return sum / std::max(1, adapters.count);
 }
 
-bool moves_adapters(ServedAdapters const& adapters) {
-  return adapters.execution != AdapterExecution::none && adapters.execution != AdapterExecution::deployments;
-}
-
 int slots_wanted(ServedAdapters const& adapters, EngineOptions const& e, Bytes slot) {
   if (adapters.pool_bytes.value > 0) {
     double const most = std::floor(adapters.pool_bytes / slot);
@@ -119,6 +115,10 @@ Bytes adapter_rank_bytes(Architecture const& a, EngineOptions const& e, AdapterV
 std::int64_t adapter_factors(Architecture const& a, EngineOptions const& e, AdapterVariant const& v) {
   return static_cast<std::int64_t>(
       largest_stage(a, e, v, [&](Tensor const& t) { return 2 * share_of(t, e).copies; }));
+}
+
+bool moves_adapters(ServedAdapters const& adapters) {
+  return adapters.execution != AdapterExecution::none && adapters.execution != AdapterExecution::deployments;
 }
 
 bool in_kv_pages(ServedAdapters const& adapters) {

@@ -29,6 +29,9 @@ Bytes adapter_rank_bytes(Architecture const& a, EngineOptions const& e, AdapterV
 // Factors that a rank of that stage is given: what a load copies one by one.
 std::int64_t adapter_factors(Architecture const& a, EngineOptions const& e, AdapterVariant const& v);
 
+// Whether adapters come into and leave the memory of the engines: they are no part of the computation, or
+// stay merged, with execution none and deployments.
+bool moves_adapters(ServedAdapters const& adapters);
 // Whether adapters lie in KV pages.
 bool in_kv_pages(ServedAdapters const& adapters);
 
