@@ -15,7 +15,8 @@ std::int64_t longest_of(Job job) {
   return longest_sequence(job);
 }
 
-// Samples under way keep the adapter that they began with (TRL pull request 7017). 0: the slots are enough.
+// Samples under way keep the version of their adapter that they began with (TRL pull request 7017). 0: the
+// slots are enough.
 int lacking_slots(Job const& job) {
   int const slots = job.rollout.adapter_slots;
   auto const& adapter = job.algorithm.adapter;
@@ -23,7 +24,7 @@ int lacking_slots(Job const& job) {
   double staleness = 0;
   if (job.schedule.kind == ScheduleKind::one_step_off) staleness = 1;
   if (job.schedule.kind == ScheduleKind::async) staleness = job.schedule.async.max_staleness;
-  int const needed = static_cast<int>(std::ceil(staleness)) + 1;
+  int const needed = (static_cast<int>(std::ceil(staleness)) + 1) * adapter->count;
   return slots >= needed ? 0 : needed;
 }
 

@@ -28,8 +28,11 @@ std::string refusal_of(Job const& job, EngineLimits const& l, KvBudget const& bu
       return fmt::format("one sequence may have {} tokens, its KV pages hold {} ({})", l.longest,
                          kv_pages_of(l, budget.left) * e.block_size, budget.formula);
     case StartProblem::too_few_slots:
-      return fmt::format("{} slots for adapters, samples of {} versions are under way (max_staleness + 1)",
-                         e.adapter_slots, l.slots_needed);
+      return fmt::format("{} slots for adapters, samples of {} versions are under way (max_staleness + 1{})",
+                         e.adapter_slots, l.slots_needed,
+                         job.algorithm.adapter->count > 1
+                             ? fmt::format(" of each of the {} adapters", job.algorithm.adapter->count)
+                             : "");
   }
   throw std::logic_error("no such StartProblem");
 }
