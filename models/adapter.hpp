@@ -12,8 +12,8 @@ namespace rollcast {
 // Whether the adapter sits on this tensor: its name ends in ".<target>_proj.weight".
 bool is_target(Adapter const& a, Tensor const& t);
 
-// Parameters of the pair A [rank, in], B [out, rank] on one tensor: rank x (in + out) x copies (Hu et al.
-// 2021). r = 16 on q and v of 80 layers, all [8192, 8192]: 80 x 2 x 16 x 16,384 = 41,943,040.
+// Parameters of the pairs A [rank, in], B [out, rank] on one tensor: rank x (in + out) x copies x count (Hu
+// et al. 2021). r = 16 on q and v of 80 layers, all [8192, 8192]: 80 x 2 x 16 x 16,384 = 41,943,040.
 std::int64_t adapter_count(Adapter const& a, Tensor const& t);
 std::int64_t adapter_parameters(Adapter const& a, Architecture const& model);
 

@@ -155,7 +155,7 @@ int slots_for_versions(Job const& job) {
   double staleness = 0;
   if (job.schedule.kind == ScheduleKind::one_step_off) staleness = 1;
   if (job.schedule.kind == ScheduleKind::async) staleness = job.schedule.async.max_staleness;
-  return static_cast<int>(std::ceil(staleness)) + 1;
+  return (static_cast<int>(std::ceil(staleness)) + 1) * adapter->count;
 }
 
 AdapterSlots adapter_slots(Job const& job) {

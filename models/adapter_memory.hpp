@@ -57,8 +57,8 @@ AdapterSlots adapter_slots(Architecture const& a, EngineOptions const& e, Served
 // versions of it are under way (slots_for_versions).
 AdapterSlots adapter_slots(Job const& job);
 
-// Samples under way keep the adapter that they began with (TRL pull request 7017): max_staleness + 1, 1 where
-// generation and training take turns. 0: no adapter is synced alone.
+// Samples under way keep the version of their adapter that they began with (TRL pull request 7017):
+// max_staleness + 1 of each adapter, 1 where generation and training take turns. 0: none is synced alone.
 int slots_for_versions(Job const& job);
 
 // The budget of an engine that makes these slots before it sizes its KV pages (vLLM: the model is wrapped

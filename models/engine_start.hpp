@@ -3,8 +3,8 @@
 // An engine refuses to start, which is not an out-of-memory, where
 //   - less is free on its GPU than it asks for (vLLM from 0.9.1),
 //   - nothing is left for KV pages,
-//   - it has fewer slots for adapters than versions of the adapter are under way: max_staleness + 1 where the
-//     adapter alone is synced,
+//   - it has fewer slots for adapters than versions of adapters are under way: max_staleness + 1 of each that
+//     is trained, where adapters alone are synced,
 //   - the pages do not hold one sequence of max_model_len (other engines than vLLM: of the workload).
 // Preallocated KV is no pages: it takes what max_num_seqs sequences of the longest length need, and where
 // that does not fit, the run is out of memory.

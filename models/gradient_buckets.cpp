@@ -24,19 +24,21 @@ double on_rank(Architecture const& a, Tensor const& t, Parallel const& parallel)
   return count / cut_of(a, t, parallel);
 }
 
-// Rows and columns of an adapter's matrices beside this tensor, on one rank.
-double adapter_on_rank(Architecture const& a, Tensor const& t, Parallel const& parallel, int rank) {
+// Rows and columns of the adapters' matrices beside this tensor, on one rank.
+double adapter_on_rank(Architecture const& a, Tensor const& t, Parallel const& parallel,
+                       Adapter const& adapter) {
   double const cut = cut_of(a, t, parallel);
   double const rows = static_cast<double>(t.rows) / (t.split == Split::rows ? cut : 1);
   double const columns = static_cast<double>(t.columns) / (t.split == Split::columns ? cut : 1);
-  return rank * (rows + columns) * static_cast<double>(t.copies) / (t.expert ? parallel.ep : 1);
+  return adapter.count * adapter.rank * (rows + columns) * static_cast<double>(t.copies) /
+         (t.expert ? parallel.ep : 1);
 }
 
 double trained_on_rank(Job const& job, Tensor const& t) {
   auto const& adapter = job.algorithm.adapter;
   if (!adapter) return on_rank(job.model, t, job.train.parallel);
   if (!is_target(*adapter, t.name)) return 0;
-  return adapter_on_rank(job.model, t, job.train.parallel, adapter->rank);
+  return adapter_on_rank(job.model, t, job.train.parallel, *adapter);
 }
 
 bool is_embedding(Tensor const& t) {

@@ -48,6 +48,9 @@ struct Adapter {
   double dropout = 0;                             // of what the pair reads; 0: no such operation
   std::optional<DType> weights = {};              // of the adapter and its gradients; absent: the trainer's
   std::optional<DType> unquantized = {};  // QLoRA: of embeddings, norms and head; absent: the trainer's
+  // Adapters that are trained side by side on one base and one pool of engines, each on its share of the
+  // samples. A token passes one of them, so the trainer's passes cost what they cost with one.
+  int count = 1;
 };
 
 // DAPO: groups without signal are dropped and generation goes on until enough groups are there.

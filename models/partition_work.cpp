@@ -42,7 +42,7 @@ Contents contents_of(Job const& job, int layer) {
     if (adapter && is_target(*adapter, t)) {
       c.modules += kAdapterModules * copies;
       c.matrices += 2 * copies;
-      c.trained += 2 * copies;
+      c.trained += 2 * copies * adapter->count;
     }
   }
   return c;

@@ -23,17 +23,24 @@ bool is_quantized(Tensor const& t) {
 int whole(Bytes b) { return static_cast<int>(b.value); }
 
 // The pair follows its layer: the factor on the cut side is cut, the other one whole.
+// Of several adapters they are numbered.
 std::vector<Tensor> factors(Adapter const& adapter, Tensor const& t) {
   std::string const module = t.name.substr(0, t.name.size() - std::string_view("weight").size());
   Tensor a = t, b = t;
-  a.name = module + "lora_A.weight";
   a.rows = adapter.rank;
   a.split = t.split == Split::columns ? Split::columns : Split::replicated;
   a.kv = false;
-  b.name = module + "lora_B.weight";
   b.columns = adapter.rank;
   b.split = t.split == Split::columns ? Split::replicated : t.split;
-  return {a, b};
+  std::vector<Tensor> pairs;
+  for (int i = 0; i < adapter.count; ++i) {
+    std::string const of = adapter.count > 1 ? fmt::format("{}.weight", i) : "weight";
+    a.name = module + "lora_A." + of;
+    b.name = module + "lora_B." + of;
+    pairs.push_back(a);
+    pairs.push_back(b);
+  }
+  return pairs;
 }
 
 class List {

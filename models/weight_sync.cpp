@@ -24,7 +24,7 @@ double tensor_count(Architecture const& a) {
   return count;
 }
 
-// Two factors for each target.
+// Two factors for each target and adapter.
 double adapter_tensor_count(Adapter const& adapter, Architecture const& a) {
   double count = 0;
   for (int layer = 0; layer < a.layers; ++layer) {
@@ -32,7 +32,7 @@ double adapter_tensor_count(Adapter const& adapter, Architecture const& a) {
       if (is_target(adapter, t)) count += 2 * static_cast<double>(t.copies);
     }
   }
-  return count;
+  return count * adapter.count;
 }
 
 // What is sent, without how.

@@ -6,6 +6,7 @@
 
 #include "models/activations.hpp"
 #include "models/pools.hpp"
+#include "scenarios/check_adapters.hpp"
 #include "scenarios/check_collectives.hpp"
 #include "scenarios/check_faults.hpp"
 #include "scenarios/check_memory.hpp"
@@ -453,6 +454,7 @@ class Checker {
 std::vector<Problem> check(Job const& job) {
   std::vector<Problem> problems = check_pipeline(job);
   for (Problem& p : check_memory(job)) problems.push_back(std::move(p));
+  for (Problem& p : check_adapters(job)) problems.push_back(std::move(p));
   for (Problem& p : check_faults(job)) problems.push_back(std::move(p));
   for (Problem& p : check_reliability(job)) problems.push_back(std::move(p));
   for (Problem& p : check_collectives(job)) problems.push_back(std::move(p));

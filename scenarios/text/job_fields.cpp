@@ -34,6 +34,8 @@ void describe_adapter(Fields& f, Adapter& a) {
   f.choice("kind", a.kind, {AdapterKind::lora, AdapterKind::qlora},
            "qlora keeps the frozen base in 4 bits (NF4)");
   f.integer("rank", a.rank, {1, 65536, false}, "rank of the two factors");
+  f.integer("count", a.count, {1, 100'000, false},
+            "adapters that are trained side by side, each on its share of the prompts");
   f.names("targets", a.targets, {"q", "k", "v", "o", "gate", "up", "down"},
           "projections that get an adapter");
   f.number("dropout", a.dropout, {0, 0.999, false}, "dropout of what an adapter reads; 0: none");

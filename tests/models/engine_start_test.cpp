@@ -67,6 +67,22 @@ TEST(EngineStart, OneSequenceMustFit) {
   EXPECT_EQ(engine_start(job).refusal, "");
 }
 
+// Staleness of 1 keeps two versions of each of four adapters: eight slots.
+TEST(EngineStart, EveryAdapterNeedsSlotsForItsVersions) {
+  Job job = test::plain_job(test::model("llama-3.1-8b"), AlgorithmKind::grpo, 8);
+  job.schedule.kind = ScheduleKind::one_step_off;
+  job.algorithm.adapter = Adapter{.rank = 16, .targets = {"q", "v"}, .sync = AdapterSync::adapter};
+  job.algorithm.adapter->count = 4;
+  job.rollout.adapter_slots = 7;
+  EXPECT_NE(
+      engine_start(job).refusal.find(
+          "7 slots for adapters, samples of 8 versions are under way (max_staleness + 1 of each of the 4"),
+      std::string::npos)
+      << engine_start(job).refusal;
+  job.rollout.adapter_slots = 8;
+  EXPECT_EQ(engine_start(job).refusal, "");
+}
+
 // Llama-3-70B at tp 1: 327,680 B a token, 64 sequences of 6,144 tokens are 128.8e9 B. No refusal: the memory
 // is not there when it is asked for. Three sequences, 6.04e9 B, are no pages either.
 TEST(EngineStart, PreallocatedKvRunsOutOfMemory) {

@@ -97,6 +97,17 @@ TEST(Ledger, LoraFreezesTheBase) {
   EXPECT_DOUBLE_EQ(sum(l, MemoryCategory::gradients).value, 2 * 32'768'000.0);
 }
 
+// Three adapters on that base: only their parts are three times as large.
+TEST(Ledger, SeveralAdaptersShareTheBase) {
+  Job job = plain_job(model("llama-3-70b"), AlgorithmKind::dpo, 1);
+  job.algorithm.adapter = Adapter{};
+  job.algorithm.adapter->targets = {"q", "v"};
+  job.algorithm.adapter->count = 3;
+  RankLedger const l = memory_ledger(job).front();
+  EXPECT_DOUBLE_EQ(states(l).value, 2 * 70'553'706'496.0 + 3 * 16 * 32'768'000.0);
+  EXPECT_DOUBLE_EQ(sum(l, MemoryCategory::gradients).value, 3 * 2 * 32'768'000.0);
+}
+
 // QLoRA: 70,553,706,496 less embedding, lm_head (2 x 128,256 x 8,192) and norms (161 x 8,192) in 0.5625 B,
 // those in 2.
 TEST(Ledger, QloraBase) {

@@ -112,6 +112,16 @@ TEST(WeightSync, AnAdapterAloneIsItsFactors) {
   EXPECT_DOUBLE_EQ(sync_of(job, job, SyncDistance::apart).weights.value, alone.weights.value);
 }
 
+// Three of them are three times the bytes and tensors.
+TEST(WeightSync, SeveralAdaptersTravelTogether) {
+  Job job = with_layout(1, {});
+  job.algorithm.adapter = Adapter{.rank = 16, .targets = {"q", "v"}, .sync = AdapterSync::adapter};
+  job.algorithm.adapter->count = 3;
+  WeightSync const s = sync_of(job, job, SyncDistance::apart);
+  EXPECT_DOUBLE_EQ(s.weights.value, 3 * 2.0 * 32 * 16 * (8192 + 5120));
+  EXPECT_DOUBLE_EQ(s.tensors, 3 * 32 * 2 * 2);
+}
+
 // A call for each tensor walks over the model each time; 30 buckets of 512 MiB do it 30 times.
 TEST(WeightSync, ACallForEachTensorWalksTensorsTimesLayers) {
   double const walk = load_walk(catalog_model("llama-3.1-8b")).value;
