@@ -37,7 +37,10 @@ class ServeChecker {
     check_engine();
     if (adapters_.execution == AdapterExecution::none) return std::move(problems_);
     check_targets();
-    if (adapters_.execution == AdapterExecution::deployments) check_deployments();
+    if (adapters_.execution == AdapterExecution::deployments) {
+      check_deployments();
+      return std::move(problems_);
+    }
     check_ranks();
     check_pool();
     check_storage();
@@ -52,10 +55,6 @@ class ServeChecker {
     add(fmt::format("serve.adapters.{}", key), std::move(what), std::move(remedy));
   }
 
-  bool pooled() const {
-    return adapters_.execution == AdapterExecution::batched || adapters_.execution == AdapterExecution::split;
-  }
-
   void check_engine() {
     EngineOptions const& e = job_.rollout;
     if (e.kind == EngineKind::hf)
@@ -66,9 +65,6 @@ class ServeChecker {
           "write balance: least_load or round_robin");
     if (e.speculative && adapters_.execution != AdapterExecution::none)
       add("rollout.speculative", "drafting beside adapters is not simulated yet", "remove the key");
-    bool const unified = pooled() && adapters_.pool == AdapterPool::unified;
-    if (unified && e.kv == KvCache::preallocated)
-      add_adapter("pool", "static KV has no pages for adapters", "write pool: fixed, or rollout.kv: paged");
   }
 
   void check_targets() {
@@ -108,6 +104,8 @@ class ServeChecker {
     ServedAdapters const& a = adapters_;
     bool const unified = a.pool == AdapterPool::unified;
     bool const sized = a.pool_bytes.value > 0;
+    if (unified && job_.rollout.kv == KvCache::preallocated)
+      add_adapter("pool", "static KV has no pages for adapters", "write pool: fixed, or rollout.kv: paged");
     std::string const no_slots = "a unified pool has no slots";
     if (unified && a.slots > 0) add_adapter("slots", no_slots, "remove the key, or write pool: fixed");
     if (unified && sized) add_adapter("pool_bytes", no_slots, "remove the key, or write pool: fixed");

@@ -8,8 +8,9 @@
 
 namespace rollcast {
 
-// Empty for a job that trains. Lengths and the engines' layout are check()'s. With execution none, merged and
-// deployments the pool of adapters is not used, so that a file of it can be run as these by one key.
+// Empty for a job that trains. Lengths and the engines' layout are check()'s. With execution none and
+// deployments no adapter moves, and the keys of the pool are not looked at, so that a file with a pool can be
+// run as these by one key.
 std::vector<Problem> check_serve(Job const& job);
 
 }  // namespace rollcast

@@ -211,7 +211,7 @@ void describe_pool(Fields& f, ServedAdapters& a) {
       "where adapters lie in GPU memory: in slots for the largest rank, reserved at the start; in KV pages "
       "(S-LoRA)");
   f.integer("slots", a.slots, kAdaptersOrNone,
-            "fixed: adapters that fit; 0: one for each adapter, at most max_num_seqs");
+            "fixed: adapters that fit; 0: one for each adapter, at most max_num_seqs; merged: two");
   f.quantity("pool_bytes", a.pool_bytes, kNotNegative,
              "fixed: of a rank, in place of slots: as many as it holds; 0: slots");
   f.choice("eviction", a.eviction, {AdapterEviction::lru, AdapterEviction::popularity},
@@ -239,7 +239,8 @@ void describe(Fields& f, ServedAdapters& a, TraceFile const& trace) {
       "execution", a.execution, {none, batched, split, merged, deployments},
       "none: the base model alone; batched: one base product for all and kernels that pick each token's "
       "adapter; split: a forward for each adapter; merged: into the weights, one at a time; deployments: "
-      "adapter i merged in engine i");
+      "adapter i merged in engine i. With none and deployments no adapter moves, and the pool's keys count "
+      "for nothing");
   if (f.listing()) f.rows().back().fallback = "batched; none without the block";
   f.flag("padded_ranks", a.padded_ranks, "kernels compute every adapter at max_rank; else each at its own");
   f.integer("max_rank", a.max_rank, {0, 65536, false},

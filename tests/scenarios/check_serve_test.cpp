@@ -113,7 +113,8 @@ TEST(CheckServe, WhatCannotBe) {
 
 TEST(CheckServe, WhatCan) {
   for (std::vector<std::string> const& sets : std::vector<std::vector<std::string>>{
-           {"serve.adapters.execution=deployments", "serve.adapters.count=8"},
+           {"serve.adapters.execution=deployments", "serve.adapters.count=8",
+            "serve.adapters.host_adapters=2"},
            {"serve.adapters.execution=none", "rollout.speculative={draft_tokens: 2}"},
            {"serve.adapters.pool=unified", "serve.adapters.loading=overlapped", "serve.adapters.prefetch=4"},
            {"serve.adapters.pool_bytes=4 GB"},

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "models/activations.hpp"
+#include "models/arrivals.hpp"
 #include "models/roles.hpp"
 #include "tests/fuzz/scenario_fuzz.hpp"
 #include "tests/scenarios/serve_example.hpp"
@@ -216,6 +217,33 @@ TEST_F(ServeTrace, Refusals) {
   EXPECT_EQ(problem_of(read("t.csv", {"rollout.max_model_len=909"}), "rollout.max_model_len").what,
             "prompt and response can reach 910 tokens");
   EXPECT_TRUE(read("t.csv", {"rollout.max_model_len=910"}).scenario);
+}
+
+// The family serves the same requests to the same adapters; all that differs is how, and on how many GPUs.
+TEST(ServeFields, TheFilesOfServingAreGood) {
+  std::vector<Job> family;
+  int files = 0;
+  for (auto const& entry : std::filesystem::directory_iterator(ROLLCAST_SOURCE_DIR "/scenarios/serving")) {
+    if (entry.path().extension() != ".yaml") continue;
+    ++files;
+    ScenarioResult const r = read_scenario_file(entry.path().string(), {});
+    ASSERT_TRUE(r.scenario) << format(r.problems);
+    EXPECT_TRUE(check_simulated(*r.scenario).empty()) << entry.path();
+    if (r.scenario->name.starts_with("64-adapters")) family.push_back(r.scenario->job);
+  }
+  EXPECT_EQ(files, 6);
+  ASSERT_EQ(family.size(), 5U);
+  auto const key = [](Job const& j) {
+    std::string text = j.model.name;
+    for (ServeRequest const& r : serve_requests(*j.serve, j.workload, 1)) {
+      text += ' ' + std::to_string(r.arrival.value) + ' ' + std::to_string(r.prompt_tokens) + ' ' +
+              std::to_string(r.response_tokens) + ' ' + std::to_string(r.adapter);
+    }
+    for (AdapterVariant const& v : j.serve->adapters.variants)
+      text += ' ' + std::to_string(v.rank) + ' ' + std::to_string(v.targets.size());
+    return text;
+  };
+  for (Job const& j : family) EXPECT_EQ(key(j), key(family.front()));
 }
 
 TEST(ServeFields, BrokenFilesComeBackInWords) {
