@@ -41,7 +41,7 @@ void describe_trace(Fields& f, Arrivals& a) {
   f.number("speed", a.speed, kRate, "recorded times are divided by it");
 }
 
-// The names of a file, or a map.
+// The name of a file, or a map.
 void read_trace(Fields& f, Arrivals& a) {
   f.custom("trace", "file, or a map", "", "recorded requests with their lengths", [&](Value const& v) {
     if (v.kind == ValueKind::scalar) {
@@ -98,7 +98,7 @@ int given_kinds(Fields const& f) {
 
 // What the file says of its adapters.
 TraceFile load_trace(Fields& f, Arrivals& a, std::string const& folder) {
-  if (a.kind != ArrivalKind::trace || a.file.empty()) return {};
+  if (a.kind != ArrivalKind::trace) return {};
   TraceFile file = read_trace_file(a.file, folder);
   if (!file.error.empty()) f.problem(f.mark_of("arrivals"), "arrivals.trace", file.error, file.remedy);
   a.trace = std::move(file.rows);
@@ -106,16 +106,18 @@ TraceFile load_trace(Fields& f, Arrivals& a, std::string const& folder) {
 }
 
 TraceFile read_arrivals(Fields& f, Arrivals& a, std::string const& folder) {
+  std::size_t const before = f.listing() ? 0 : f.reading().problems.size();
   bool good = false;
   bool const map = f.optional_group("arrivals", "when requests come", [&](Fields& g) {
     describe(g, a);
-    good = g.listing() || given_kinds(g) == 1;
+    good = given_kinds(g) == 1;
   });
   f.require("arrivals", "write for example arrivals: {poisson: 12}");
   if (map && !good)
     f.problem(f.mark_of("arrivals"), "arrivals", "not one kind of arrivals",
               "write one of poisson, bursts, trace and closed");
-  return map && good ? load_trace(f, a, folder) : TraceFile{};
+  if (!map || f.reading().problems.size() != before) return {};
+  return load_trace(f, a, folder);
 }
 
 // ---- adapters

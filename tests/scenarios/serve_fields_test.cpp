@@ -127,6 +127,7 @@ TEST(ServeFields, MistakesAreNamed) {
             "-1 is out of range"},
            {{"serve.arrivals={closed: 0}"}, "serve.arrivals.closed", "0 is out of range"},
            {{"serve.arrivals={trace: [1]}"}, "serve.arrivals.trace", "not a file"},
+           {{"serve.arrivals={trace: \"\"}"}, "serve.arrivals.trace", ""},
            {{"serve.arrivals={trace: {speed: 2}}"}, "serve.arrivals.trace.file", "is missing"},
            {{"serve.arrivals={trace: {file: x, speed: 0}}"},
             "serve.arrivals.trace.speed",
