@@ -186,6 +186,21 @@ TEST(Serving, SlotsBeyondTheMemoryAreARefusal) {
   });
 }
 
+// KV pages that are told as bytes leave no room for 3,000 slots of 13.6 MB, 41 GB, beside 16 GB of weights:
+// the driver has no more to give.
+TEST(Serving, SlotsBesideToldKvPagesAreAnOom) {
+  Job job = llama_serving(1);
+  job.serve->adapters.slots = 3000;
+  job.rollout.kv_cache_bytes = GB(40);
+  in_child([&] {
+    EventLog const log = run(job);
+    EXPECT_EQ(log.outcome, Outcome::oom);
+    EXPECT_EQ(log.ooms.size(), 1U);
+    EXPECT_NE(log.outcome_reason.find("rollout kv_pages"), std::string::npos) << log.outcome_reason;
+    return std::vector<double>{};
+  });
+}
+
 // More adapters than the host's memory holds: out of memory, of the host.
 TEST(Serving, AdaptersBeyondTheHostsMemory) {
   Job job = llama_serving(1);
