@@ -25,6 +25,17 @@ std::string slots_text(Job const& job, EngineLimits const& l, KvBudget const& bu
                      format(slots.bytes()), fit);
 }
 
+// A fixed pool of too few bytes for one slot.
+std::string no_slot(Job const& job) {
+  if (!job.serve) return {};
+  ServedAdapters const& adapters = job.serve->adapters;
+  AdapterSlots const slots = adapter_slots(job);
+  bool const fixed = moves_adapters(adapters) && adapters.pool == AdapterPool::fixed;
+  if (!fixed || slots.count > 0 || !(slots.each.value > 0)) return {};
+  return fmt::format("a slot for adapters takes {}, the pool has {}", format(slots.each),
+                     format(adapters.pool_bytes));
+}
+
 std::string refusal_of(Job const& job, EngineLimits const& l, KvBudget const& budget) {
   EngineOptions const& e = job.rollout;
   switch (start_problem(l, {budget.free_at_start, budget.asked, budget.left})) {
@@ -88,6 +99,7 @@ EngineStart engine_start(Job const& job, ProcessMemory const& process) {
   s.budget = without_slots(kv_budget(job.model, e, site, process), e, adapter_slots(job));
   s.blocks = kv_pages_of(limits, s.budget.left);
   s.refusal = refusal_of(job, limits, s.budget);
+  if (s.refusal.empty()) s.refusal = no_slot(job);
   return s;
 }
 

@@ -5,7 +5,9 @@
 //   - nothing is left for KV pages,
 //   - it has fewer slots for adapters than versions of adapters are under way: max_staleness + 1 of each that
 //     is trained, where adapters alone are synced,
-//   - the pages do not hold one sequence of max_model_len (other engines than vLLM: of the workload).
+//   - the pages do not hold one sequence of max_model_len (other engines than vLLM: of the workload),
+//   - adapters lie in the pages, and one of them leaves no room for such a sequence; or they have slots, and
+//     not one fits in their pool.
 // Preallocated KV is no pages: it takes what max_num_seqs sequences of the longest length need, and where
 // that does not fit, the run is out of memory.
 #pragma once

@@ -188,6 +188,15 @@ TEST(AdapterMemory, ARefusalSaysHowManyFit) {
   EXPECT_NE(engine_start(job).refusal, "");
 }
 
+// A pool of 10 MB has no slot of 13.6 MB.
+TEST(AdapterMemory, APoolNeedsASlot) {
+  Job job = test::serving_job(test::model("llama-3.1-8b"), 1);
+  job.serve->adapters.pool_bytes = MB(10);
+  EXPECT_NE(engine_start(job).refusal.find("the pool has"), std::string::npos) << engine_start(job).refusal;
+  job.serve->adapters.pool_bytes = MB(14);
+  EXPECT_EQ(engine_start(job).refusal, "");
+}
+
 // A unified pool that cannot hold an adapter beside one sequence: an adapter of Llama-3.1-8B is 6.5 pages of
 // 2 MiB, a sequence of 150 tokens 10: 16 pages are too few.
 TEST(AdapterMemory, UnifiedPoolNeedsAnAdapterAndASequence) {
