@@ -17,6 +17,7 @@
 #include "sim/followed_memory.hpp"
 #include "sim/memory.hpp"
 #include "sim/platform.hpp"
+#include "sim/serving.hpp"
 
 namespace rollcast {
 namespace {
@@ -223,6 +224,7 @@ void set_up(RunState& run, std::span<Profile const* const> of_pools) {
   add_teams(run);
   for (auto const& pool : run.pools) add_gradient_groups(run, *pool);
   add_rollout(run);
+  if (run.job.serve) set_up_serving(run);
 }
 
 }  // namespace rollcast
