@@ -56,6 +56,7 @@ using ServingValues = std::array<std::optional<double>, kServingColumns>;
 
 // What a headline keeps.
 struct ServingHeadline {
+  AdapterExecution execution = AdapterExecution::batched;
   ServiceObjective objective;
   ServingValues values;
 

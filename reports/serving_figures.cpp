@@ -102,7 +102,7 @@ void add_use(ServingLog const& log, Seconds run, std::int64_t gpus, ServingFigur
   auto const gpu_time = static_cast<double>(gpus) / static_cast<double>(f.requests);
   double const of_engine = gpu_time / static_cast<double>(std::max<std::size_t>(1, log.engines.size()));
   auto const part = [&](ServingTime t) -> Seconds& { return f.times[static_cast<std::size_t>(t)]; };
-  part(ServingTime::base) = max(Seconds(0), all.busy - all.kernel_time) * of_engine;
+  part(ServingTime::base) = max(Seconds(0), all.busy - all.kernel_time - all.switch_time) * of_engine;
   part(ServingTime::adapters) = all.kernel_time * of_engine;
   part(ServingTime::loads) = all.exposed * of_engine;
   part(ServingTime::switches) = all.switch_time * of_engine;

@@ -20,16 +20,6 @@ double busy_share(Analysis const& a) {
   return a.gpus > 0 ? busy / static_cast<double>(a.gpus) : 0;
 }
 
-// "first token within 1.00 s, 50.0 ms a token"
-std::string objective_text(ServiceObjective const& o) {
-  std::string out;
-  auto const add = [&](std::string const& text) { out += (out.empty() ? "" : ", ") + text; };
-  if (o.ttft.value > 0) add("first token within " + format(o.ttft));
-  if (o.tpot.value > 0) add(format(o.tpot) + " a token after it");
-  if (o.latency.value > 0) add("whole answer within " + format(o.latency));
-  return out;
-}
-
 std::string latency_line(char const* name, LatencyFigures const& l) {
   return fmt::format("  {:<26}{:>10}{:>10}{:>10}{:>10}{:>10}\n", name, format(l.mean), format(l.p50),
                      format(l.p90), format(l.p99), format(l.max));
@@ -42,30 +32,14 @@ std::string latencies_part(ServingFigures const& f, TerminalPage const& page) {
   if (f.tpot) out += latency_line("time of a token after it", *f.tpot);
   out += latency_line("whole answer", f.latency);
   if (asks(f.objective))
-    out += "  " + wrapped(words_of(fmt::format("In time ({}): {}, {:.3g} requests/s.",
-                                               objective_text(f.objective), percent(f.in_time_share),
-                                               f.goodput)),
-                          " ", 2, page.width());
+    out += "  " +
+           wrapped(words_of(fmt::format("In time ({}): {}, {:.3g} requests/s.", objective_text(f.objective),
+                                        percent(f.in_time_share), f.goodput)),
+                   " ", 2, page.width());
   return out;
 }
 
 Seconds sum_of(ServingTimes const& t) { return std::accumulate(t.begin(), t.end(), Seconds(0)); }
-
-char const* label_of(ServingTime t, AdapterExecution execution) {
-  switch (t) {
-    case ServingTime::base:
-      return "base model's steps";
-    case ServingTime::adapters:
-      return execution == AdapterExecution::split ? "further forwards" : "adapters in steps";
-    case ServingTime::loads:
-      return "waits for loads";
-    case ServingTime::switches:
-      return "merging, unmerging";
-    case ServingTime::idle:
-      return "idle";
-  }
-  throw std::logic_error("no such ServingTime");
-}
 
 std::string times_part(ServingFigures const& f, TerminalPage const& page) {
   Seconds const whole = sum_of(f.times);
@@ -81,59 +55,51 @@ std::string times_part(ServingFigures const& f, TerminalPage const& page) {
   return out;
 }
 
-std::string loads_text(AdapterUse const& u, std::optional<double> const& hit_share) {
-  std::string out = fmt::format("{} load{}", u.loads, u.loads == 1 ? "" : "s");
-  if (u.storage_loads > 0) out += fmt::format(" ({} of them from storage first)", u.storage_loads);
-  out += fmt::format(" of {}", format(u.moved));
-  if (hit_share) out += fmt::format(", {} of what was wanted was there", percent(*hit_share));
-  if (u.evictions > 0) out += fmt::format(", {} evictions", u.evictions);
-  if (u.load_time.value > 0)
-    out += fmt::format("; they took {}, {} of it hidden behind steps and {} exposed", format(u.load_time),
-                       format(u.load_time - u.exposed), format(u.exposed));
-  return out + ".";
+std::string use_text(ServingFigures const& f) {
+  std::string out = fmt::format("{} of {}", f.used, f.adapters);
+  if (f.distinct_per_step) out += fmt::format(", {:.3g} in a step in the mean", *f.distinct_per_step);
+  if (auto const share = kernel_share(f); share && *share > 0)
+    out += fmt::format("; {} of the time in steps is theirs", percent(*share));
+  return out;
 }
 
-std::string variant_text(AdapterFacts const& v, bool merges) {
-  std::string out = fmt::format("rank {} on {}: {}, {} on a GPU; loaded in {} from host memory", v.rank,
-                                printable(v.targets), format(v.bytes), format(v.rank_bytes),
-                                format(v.cold_load));
-  if (merges) out += ", merged in " + format(v.merge);
-  return out + ".";
+std::string loads_text(ServingFigures const& f) {
+  AdapterUse const& u = f.use;
+  std::string out = fmt::format("{} of {}", u.loads, format(u.moved));
+  if (u.storage_loads > 0) out += fmt::format(", {} of them from storage first", u.storage_loads);
+  if (f.hit_share) out += fmt::format("; {} of what was wanted was there", percent(*f.hit_share));
+  if (u.evictions > 0) out += fmt::format(", {} made room", u.evictions);
+  if (u.load_time.value > 0)
+    out += fmt::format("; they took {}: {} hidden behind steps, {} exposed", format(u.load_time),
+                       format(u.load_time - u.exposed), format(u.exposed));
+  return out;
 }
 
 std::string memory_text(ServingFigures const& f) {
   if (f.pool == AdapterPool::unified)
-    return fmt::format("Unified pool: adapters lie in KV pages, at most {} adapters in {} pages of an engine.",
-                       f.use.peak_resident, f.use.peak_pages);
-  std::string out = fmt::format("Fixed pool: {} slot{} of {} on a GPU, {} in all", f.slots,
-                                f.slots == 1 ? "" : "s", format(f.slot), format(f.slot * f.slots));
+    return fmt::format("in KV pages: at most {} adapters in {} pages of an engine", f.use.peak_resident,
+                       f.use.peak_pages);
+  std::string out = fmt::format("{} slot{} of {} on a GPU, {} in all", f.slots, f.slots == 1 ? "" : "s",
+                                format(f.slot), format(f.slot * f.slots));
   if (f.wasted.value > 0)
-    out += fmt::format(", {} of it ({}) more than the adapters' own ranks and targets need",
+    out += fmt::format("; {} of it ({}) is more than the adapters' own ranks and targets need",
                        format(f.wasted), percent(f.wasted / (f.slot * f.slots)));
-  return out + ".";
+  return out;
+}
+
+std::string variant_text(AdapterFacts const& v, bool merges) {
+  std::string out = fmt::format("on {}: {}, {} on a GPU; loaded in {} from host memory", printable(v.targets),
+                                format(v.bytes), format(v.rank_bytes), format(v.cold_load));
+  return merges ? out + ", merged in " + format(v.merge) : out;
 }
 
 std::string adapters_part(ServingFigures const& f, TerminalPage const& page) {
-  if (f.execution == AdapterExecution::none) return {};
+  auto const facts = adapter_facts(f);
+  if (facts.empty()) return {};
   std::string out = "\n" + page.bold("Adapters") + "\n";
-  auto const tell = [&](std::string const& sentence) {
-    out += "  " + wrapped(words_of(sentence), " ", 2, page.width());
-  };
-  std::string used = fmt::format("{} of {} used", f.used, f.adapters);
-  if (f.distinct_per_step) used += fmt::format(", {:.3g} in a step in the mean", *f.distinct_per_step);
-  if (auto const share = kernel_share(f); share && *share > 0)
-    used += fmt::format("; {} of the time in steps is theirs", percent(*share));
-  tell(used + ".");
-  if (f.use.loads + f.use.hits > 0) tell(loads_text(f.use, f.hit_share));
-  if (f.use.switches > 0)
-    tell(fmt::format("{} switches, {} each.", f.use.switches,
-                     format(f.use.switch_time / static_cast<double>(f.use.switches))));
-  bool const merges = f.execution == AdapterExecution::merged || f.execution == AdapterExecution::deployments;
-  if (!merges) tell(memory_text(f));
-  for (std::size_t i = 0; i < std::min(f.variants.size(), kVariantsShown); ++i)
-    tell(variant_text(f.variants[i], merges));
-  if (f.variants.size() > kVariantsShown)
-    tell(fmt::format("and {} more variants.", f.variants.size() - kVariantsShown));
+  for (auto const& [name, text] : facts)
+    out += "  " + TerminalPage::fit(name) +
+           wrapped(words_of(text), " ", 2 + TerminalPage::kNameColumns, page.width());
   return out;
 }
 
@@ -151,7 +117,8 @@ std::string tenants_part(ServingFigures const& f, TerminalPage const& page) {
                         Seconds TenantFigures::*by) {
     std::vector<std::string> items;
     for (TenantFigures const& t : tenants) items.push_back(tenant_text(t, by));
-    out += "  " + TerminalPage::fit(label) + wrapped(items, ", ", 2 + TerminalPage::kNameColumns, page.width());
+    out +=
+        "  " + TerminalPage::fit(label) + wrapped(items, ", ", 2 + TerminalPage::kNameColumns, page.width());
   };
   list("slowest in the mean", f.slowest, &TenantFigures::mean_latency);
   list("slowest at p99", f.slowest_by_p99, &TenantFigures::p99_latency);
@@ -167,11 +134,11 @@ std::string levers_part(ServingFigures const& f, TerminalPage const& page) {
       levers.push_back(t);
   }
   if (levers.empty()) return {};
-  std::stable_sort(levers.begin(), levers.end(), [&](ServingTime a, ServingTime b) {
-    return time_of(f.times, b) < time_of(f.times, a);
-  });
+  std::stable_sort(levers.begin(), levers.end(),
+                   [&](ServingTime a, ServingTime b) { return time_of(f.times, b) < time_of(f.times, a); });
   std::string out =
-      "\n" + page.bold("Biggest levers (GPU time of a request that removing each would save, at most)") + "\n";
+      "\n" + page.bold("Biggest levers (GPU time of a request that removing each would save, at most)") +
+      "\n";
   for (ServingTime const t : levers) {
     Seconds const part = time_of(f.times, t);
     out += fmt::format("  {:>9} {:>6}  ", format(part), percent(part / whole));
@@ -183,6 +150,50 @@ std::string levers_part(ServingFigures const& f, TerminalPage const& page) {
 }  // namespace
 
 bool serves(Analysis const& a) { return a.serving && a.serving->requests > 0; }
+
+// "first token within 1.00 s, 50.0 ms a token"
+std::string objective_text(ServiceObjective const& o) {
+  std::string out;
+  auto const add = [&](std::string const& text) { out += (out.empty() ? "" : ", ") + text; };
+  if (o.ttft.value > 0) add("first token within " + format(o.ttft));
+  if (o.tpot.value > 0) add(format(o.tpot) + " a token after it");
+  if (o.latency.value > 0) add("whole answer within " + format(o.latency));
+  return out;
+}
+
+char const* label_of(ServingTime t, AdapterExecution execution) {
+  switch (t) {
+    case ServingTime::base:
+      return "base model's steps";
+    case ServingTime::adapters:
+      return execution == AdapterExecution::split ? "further forwards" : "adapters in steps";
+    case ServingTime::loads:
+      return "waits for loads";
+    case ServingTime::switches:
+      return "merging, unmerging";
+    case ServingTime::idle:
+      return "idle";
+  }
+  throw std::logic_error("no such ServingTime");
+}
+
+std::vector<std::pair<std::string, std::string>> adapter_facts(ServingFigures const& f) {
+  std::vector<std::pair<std::string, std::string>> out;
+  if (f.execution == AdapterExecution::none) return out;
+  out.emplace_back("used", use_text(f));
+  if (f.use.loads + f.use.hits > 0) out.emplace_back("loads", loads_text(f));
+  if (f.use.switches > 0)
+    out.emplace_back("switches",
+                     fmt::format("{} of {} each", f.use.switches,
+                                 format(f.use.switch_time / static_cast<double>(f.use.switches))));
+  bool const merges = f.execution == AdapterExecution::merged || f.execution == AdapterExecution::deployments;
+  if (!merges) out.emplace_back(fmt::format("{} pool", name_of(f.pool)), memory_text(f));
+  for (std::size_t i = 0; i < std::min(f.variants.size(), kVariantsShown); ++i)
+    out.emplace_back(fmt::format("rank {}", f.variants[i].rank), variant_text(f.variants[i], merges));
+  if (f.variants.size() > kVariantsShown)
+    out.emplace_back("others", fmt::format("{} more variants", f.variants.size() - kVariantsShown));
+  return out;
+}
 
 std::string adapters_text(ServingFigures const& f) {
   std::string const count = fmt::format("{} adapter{}", f.adapters, f.adapters == 1 ? "" : "s");
@@ -217,7 +228,8 @@ std::string serving_summary(Analysis const& a) {
       "Scenario {}, seed {}, {} requests in {}: {:.4g} output tokens/s, {:.4g} tokens/s with prompts",
       printable(a.scenario), a.seed, f.requests, format(f.span), f.output_tokens_per_second,
       f.total_tokens_per_second);
-  if (a.gpus > 0) out += fmt::format(" ({:.4g} a GPU)", f.total_tokens_per_second / static_cast<double>(a.gpus));
+  if (a.gpus > 0)
+    out += fmt::format(" ({:.4g} a GPU)", f.total_tokens_per_second / static_cast<double>(a.gpus));
   out += fmt::format("; in the mean {:.3g} requests in flight, {:.3g} of them without a first token",
                      f.in_flight, f.waiting);
   if (a.preemptions > 0) out += fmt::format("; {} preemptions", a.preemptions);

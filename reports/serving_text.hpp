@@ -2,6 +2,8 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "reports/analysis.hpp"
 #include "reports/terminal_page.hpp"
@@ -17,6 +19,12 @@ std::string serving_sentence(Analysis const& a);
 std::string serving_summary(Analysis const& a);
 // "87 of 100 adapters, in batches".
 std::string adapters_text(ServingFigures const& f);
+
+// What the adapters came to, by name; empty where there are none.
+std::vector<std::pair<std::string, std::string>> adapter_facts(ServingFigures const& f);
+// "first token within 1.00 s, 50.0 ms a token after it"
+std::string objective_text(ServiceObjective const& o);
+char const* label_of(ServingTime t, AdapterExecution execution);
 
 // Latencies, where the GPUs' time goes and what would save it, adapters, tenants.
 std::string serving_part(ServingFigures const& f, TerminalPage const& page);

@@ -4,8 +4,7 @@ namespace rollcast {
 namespace {
 
 void add_engine(EventLog& log, int engine, double busy) {
-  log.rank_classes.push_back(
-      {engine == 0 ? "ranks 0-1" : "ranks 2-3", 0, 0, {2 * engine, 2 * engine + 1}});
+  log.rank_classes.push_back({engine == 0 ? "ranks 0-1" : "ranks 2-3", 0, 0, {2 * engine, 2 * engine + 1}});
   log.spans.push_back({engine, 0, Stream::compute, Phase::generate, Activity::compute, 0, seconds(0),
                        seconds(busy), Flops(busy * 1e14), Bytes(busy * 1e12)});
   log.spans.push_back({engine, 0, Stream::compute, Phase::generate, Activity::phase_wait, 1, seconds(busy),
@@ -64,7 +63,8 @@ EventLog small_serving_log() {
   log.pools.push_back({"all", "hgx-h100", "h100-sxm", 4, TFLOPs(1000), TB_per_s(2), GiB(80), {}});
   log.labels = {"generate", "nothing to serve"};
   RankLedger ledger{"stage 0", 0, 4, GiB(80), {}};
-  ledger.lines.push_back({Role::rollout, MemoryCategory::kv_pages, GiB(40), false, {Phase::generate}, "", ""});
+  ledger.lines.push_back(
+      {Role::rollout, MemoryCategory::kv_pages, GiB(40), false, {Phase::generate}, "", ""});
   ledger.lines.push_back({Role::rollout, MemoryCategory::weights, GiB(20), false, {}, "", ""});
   log.ledgers = {ledger};
   add_engine(log, 0, 8);
