@@ -59,12 +59,13 @@ std::int64_t kv_pages_of(EngineLimits const& l, Bytes left) {
 StartProblem start_problem(EngineLimits const& l, KvFigures const& f) {
   if (l.starts) return StartProblem::none;
   if (l.checks_free && f.free_at_start < f.asked) return StartProblem::less_is_free;
+  std::int64_t const blocks = kv_pages_of(l, f.left);
   if (l.paged) {
-    std::int64_t const blocks = kv_pages_of(l, f.left);
     if (blocks <= 0) return StartProblem::no_page;
     if (blocks * l.block_size < l.longest) return StartProblem::short_of_one_sequence;
-    if ((blocks - l.adapter_pages) * l.block_size < l.longest) return StartProblem::no_room_for_adapter;
   }
+  if (l.adapter_pages > 0 && (blocks - l.adapter_pages) * l.block_size < l.longest)
+    return StartProblem::no_room_for_adapter;
   return l.slots_needed > 0 ? StartProblem::too_few_slots : StartProblem::none;
 }
 

@@ -5,8 +5,8 @@
 // ended.
 //
 // Open loop: requests are submitted when they arrive. Closed loop: `users` requests at the start, the next
-// one at each completion. An engine that has nothing to answer leaves no span; one that waits for adapters,
-// or for one to be merged into its weights, waits in Activity::driver.
+// one at each completion. An engine that has nothing to answer leaves no span; one that waits for adapters
+// waits in Activity::driver. RunOptions::steps means nothing here: the run is one step.
 #pragma once
 
 #include "sim/run_state.hpp"

@@ -186,6 +186,21 @@ TEST(Serving, SlotsBeyondTheMemoryAreARefusal) {
   });
 }
 
+// KV pages that are told as bytes leave no room for 3,000 slots of 13.6 MB, 41 GB, beside 16 GB of weights:
+// the driver has no more to give.
+TEST(Serving, SlotsBesideToldKvPagesAreAnOom) {
+  Job job = llama_serving(1);
+  job.serve->adapters.slots = 3000;
+  job.rollout.kv_cache_bytes = GB(40);
+  in_child([&] {
+    EventLog const log = run(job);
+    EXPECT_EQ(log.outcome, Outcome::oom);
+    EXPECT_EQ(log.ooms.size(), 1U);
+    EXPECT_NE(log.outcome_reason.find("rollout kv_pages"), std::string::npos) << log.outcome_reason;
+    return std::vector<double>{};
+  });
+}
+
 // More adapters than the host's memory holds: out of memory, of the host.
 TEST(Serving, AdaptersBeyondTheHostsMemory) {
   Job job = llama_serving(1);
@@ -273,9 +288,9 @@ TEST(Serving, RandomRuns) {
       double const arrival = numbers[4 * i];
       EXPECT_LT(arrival, numbers[4 * i + 1]) << seed;
       EXPECT_LE(numbers[4 * i + 1], numbers[4 * i + 2]) << seed;
-      if (i > 0) EXPECT_GE(arrival, numbers[4 * (i - 1)]) << seed;
-      if (job.serve->arrivals.kind != ArrivalKind::closed)
-        EXPECT_DOUBLE_EQ(arrival, requests[i].arrival.value);
+      EXPECT_GE(arrival, i > 0 ? numbers[4 * (i - 1)] : 0) << seed;
+      bool const open = job.serve->arrivals.kind != ArrivalKind::closed;
+      EXPECT_DOUBLE_EQ(arrival, open ? requests[i].arrival.value : arrival);
     }
     EXPECT_EQ(once(), numbers) << seed;
     if (HasFailure()) FAIL() << "seed " << seed;
