@@ -34,13 +34,14 @@ inline AdapterPlan random_plan(Draw& d) {
   for (int n = d.whole(0, 3); n > 0; --n) {
     AdapterKernel k;
     k.layers = d.whole(1, 3);
-    k.floor = 0.2 * d.real();
     for (std::size_t v = 0; v < o.variants.size(); ++v) {
-      k.per_token.push_back(d.often(0.2) ? 0 : 0.01 * d.real());
-      k.per_distinct.push_back(d.often(0.2) ? 0 : 0.1 * d.real());
+      double const rows = d.often(0.2) ? 0 : 0.01 * d.real();
+      k.of_variant.push_back({rows, 0.1 * d.real(), 0.001 * d.real()});
     }
+    p.kernels.plain.push_back(k);
     p.kernels.kernels.push_back(std::move(k));
   }
+  p.kernels.launches = seconds(0.5 * d.real());
   return p;
 }
 

@@ -317,7 +317,7 @@ class ReferenceRollout {
       r.chunk = std::min(r.tokens() - r.computed, budget);
       if (!admit(r)) break;
       counters_.cached_tokens += present * options_.block_size;
-      load.add(r);
+      load.add(r.computed, r.chunk, r.decodes);
       budget -= r.chunk;
       waiting_.pop_front();
       running_.push_back(r);
