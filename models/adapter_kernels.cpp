@@ -135,8 +135,9 @@ AdapterKernels adapter_kernels(Profile const& p, Architecture const& a, EngineOp
   EngineLayout const layout = engine_layout(e);
   AdapterRelease const release = adapter_release(e.kind, e.version);
   double const tp = layout.own.tp;
-  KernelList batched(p, adapters,
-                     {release.everywhere, release.fused, adapters.padded_ranks, adapters.fully_sharded}, tp);
+  bool const everywhere = release.everywhere && adapters.pool == AdapterPool::fixed;
+  KernelList batched(p, adapters, {everywhere, release.fused, adapters.padded_ranks, adapters.fully_sharded},
+                     tp);
   KernelList plain(p, adapters, {}, tp);
   for (LayerKind const& kind : layer_kinds(a, 0, a.layers)) {
     for (Matmul const& m : layer_shape(a, kind.example, layout.own).matmuls) {

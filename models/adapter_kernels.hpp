@@ -13,8 +13,10 @@
 // kernel (assumed). Of experts every (adapter, expert) pair that a batch touches is read.
 //
 // Which products that are, and which share their kernels, is the engine's (adapter_release in
-// engine_versions.hpp). vLLM runs them beside all projections that it wraps, zeros where an adapter has none;
-// experts are counted where an adapter targets them (assumed). Padded ranks: the largest for all.
+// engine_versions.hpp). vLLM, whose slots are made for all projections that it wraps, runs them beside all of
+// these, zeros where an adapter has none; from a unified pool, which holds what adapters have, they run
+// beside their targets; experts are counted where an adapter targets them (assumed). Padded ranks: the
+// largest for all.
 //
 // Against Punica's own figure 9 (A100, one product of 4096 x 4096, 64 requests with an adapter each, two
 // kernels): rank 8, 16, 32, 64 take 72, 75, 89, 118 us; here 11 to 16 us less, as with one request (29 of

@@ -21,7 +21,7 @@ struct AdapterUse {
   Seconds kernel_time;        // what steps took beyond the base model's
   double distinct_steps = 0;  // sum over steps of the distinct adapters
   std::int64_t steps = 0;     // of the engine
-  Seconds busy;               // of the engine, inside steps
+  Seconds busy;               // of the engine, inside steps; switches are part of them
   Bytes moved;                // into GPU memory, on all ranks
 };
 

@@ -1,5 +1,6 @@
 #include "models/engine_adapter.hpp"
 
+#include <algorithm>
 #include <cstddef>
 
 #include "models/adapter_kernels.hpp"
@@ -20,7 +21,8 @@ StepPrices with_adapter(StepPrices prices, Profile const& p, Architecture const&
                         Adapter const& adapter) {
   AdapterKernels const kernels = kernels_of(p, a, e, adapter);
   for (std::size_t i = 0; i < prices.dense.x.size(); ++i) {
-    AdapterCounts const all{prices.dense.x[i], 1};
+    double const tokens = prices.dense.x[i];
+    AdapterCounts const all{tokens, std::min<double>(adapter.count, tokens)};
     prices.dense.y[i] += adapter_step_time(kernels, {&all, 1}).value;
   }
   return prices;

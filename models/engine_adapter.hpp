@@ -8,7 +8,8 @@
 
 namespace rollcast {
 
-// The same prices with the adapter's kernels (models/adapter_kernels.hpp) on top of every step.
+// The same prices with the kernels (models/adapter_kernels.hpp) on top of every step: of `count` adapters,
+// each in use where the step has as many tokens.
 StepPrices with_adapter(StepPrices prices, Profile const& p, Architecture const& a, EngineOptions const& e,
                         Adapter const& adapter);
 

@@ -70,7 +70,7 @@ AdapterRelease adapter_release(EngineKind engine, std::string_view version) {
   constexpr Seconds kDirect = us(43);
   if (engine != EngineKind::vllm) return {false, true, kDirect};
   if (before(version, {0, 5, 4})) return {true, false, us(63)};
-  if (before(version, {0, 7, 0})) return {true, false, us(355)};
+  if (before(version, {0, 7, 0})) return {true, false, us(357)};
   if (before(version, {0, 8, 0})) return {true, true, kDirect};
   return {true, true, Seconds(0)};
 }

@@ -54,10 +54,9 @@ struct AdapterRelease {
 // model_manager.py later) and, of a step without any adapter alone, skips the kernels.
 //   to 0.5.3       kernels in CUDA: three launches at the 21 us of the early releases
 //   0.5.4 to 0.6   Triton (pull 5036), slices apart (vllm/lora/punica.py, add_lora_packed_nslice), registered
-//                  with torch.library.custom_op. All of a step's host time, 79 ms, over 7 x 32 products:
-//                  pull 10957 (December 2024, A100, Llama-2-7B, rank 8), V1 then without CUDA graphs, 200
-//                  prompts in 82.6 s, 1,040 steps up to the longest answers of 1,024 tokens. Issue 11436,
-//                  under a profiler: 105 ms a prefill, 25 ms without an adapter
+//                  with torch.library.custom_op: issue 11436, Llama-2-7B under PyTorch's profiler, 105 ms a
+//                  prefill and 25 ms without an adapter, over 7 x 32 products. Not used, agrees: pull 10957,
+//                  V1 then without CUDA graphs, 82.6 s of some 1,040 steps up to the longest of 200 answers
 //   0.7            fused and registered directly (pull 11234): two launches of 21 us, of which Triton 15 us
 //                  (triton pull 3649) and the dispatcher 6.3 us (pytorch issue 177109)
 //   from 0.8       V1: prompts replay graphs, longer ones hide their launches

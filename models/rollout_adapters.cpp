@@ -109,7 +109,10 @@ int RolloutAdapters::next(Seconds now, int seats, KvPages& kv) {
     }
     int const a = queue_.adapter(i);
     if (queue_.place(a) != AdapterPlace::absent) return i;
-    if (!resident_.has_room(a, kv) || (!blocking_ && awaited_ >= seats)) {
+    if (!blocking_ && awaited_ >= seats) {
+      room_ = false;
+    } else if (!resident_.has_room(a, kv)) {
+      if (resident_.pages(a) > 0) return kNobody;  // pages lack, as where those of a prompt do
       room_ = false;
     } else if (blocking_) {
       return i;

@@ -11,6 +11,7 @@
 #include "reports/critical_path.hpp"
 #include "reports/memory_peaks.hpp"
 #include "reports/phase_windows.hpp"
+#include "reports/serving_columns.hpp"
 #include "reports/step_peak.hpp"
 
 namespace rollcast {
@@ -264,6 +265,11 @@ std::optional<double> forecast_of(Analysis const& a, std::string_view name) {
   if (name == "peak_gpu_memory_gib" && !a.ledgers.empty()) return peak_gib(a, &LedgerPeak::bytes);
   if ((name == "peak_torch_memory_gib" || name == kStepPeak) && !a.ledgers.empty())
     return peak_gib(a, &LedgerPeak::trainer_tensors);
+  if (a.serving) {
+    auto const column = serving_column(name);
+    auto const headline = serving_headline(*a.serving);
+    if (column && headline) return (*headline)[*column];
+  }
   if (a.step.steps == 0) return std::nullopt;
   if (name == "step_seconds") return a.step.mean.value;
   if (name == "tokens_per_second_per_gpu") return a.tokens_per_second_per_gpu;
@@ -333,7 +339,12 @@ Analysis analyse(EventLog const& log) {
   a.happenings = log.happenings;
   a.remedies = log.remedies;
   a.critical_path = critical_path(log, lines);
-  a.levers = find_levers(a);
+  if (log.serving) {
+    Horizon const h = horizon_of(log);
+    a.serving = serving_figures(*log.serving, h.end - h.start, a.gpus);
+  } else {
+    a.levers = find_levers(a);
+  }
   a.long_run = long_run_of(log, a);
   for (auto const& [name, value] : log.measured) a.measured.push_back({name, value, forecast_of(a, name)});
   a.measured_source = log.measured_source;

@@ -9,6 +9,7 @@
 
 #include "reports/goodput_report.hpp"
 #include "reports/sample_use.hpp"
+#include "reports/serving_figures.hpp"
 #include "reports/sync_breakdown.hpp"
 #include "reports/timeline.hpp"
 #include "sim/event_log.hpp"
@@ -104,7 +105,8 @@ struct Lever {
 // absent where the log does not tell it: a host's memory, a pool's figures when there are several pools, a
 // phase that the run does not have. Sums of phases: logprob (old_logprob, reference), experience (generate,
 // score, old_logprob, reference, values), update (of actor and critic), switch (sleep, wake, weight_sync).
-// generate_wait: what the actor's pool waits between its phases, where other GPUs generate.
+// generate_wait: what the actor's pool waits between its phases, where other GPUs generate. Of serving by the
+// names of reports/serving_columns.
 struct Comparison {
   std::string name;
   double measured = 0;
@@ -137,6 +139,7 @@ struct Analysis {
   std::vector<PathShare> critical_path;
   std::vector<Lever> levers;
   std::optional<GoodputReport> long_run;  // of a completed run whose scenario asks for it
+  std::optional<ServingFigures> serving;  // of a run that serves; it is one step, without levers
   std::vector<Comparison> measured;
   std::string measured_source;
 };

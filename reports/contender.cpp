@@ -1,6 +1,7 @@
 #include "reports/contender.hpp"
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "models/quantile.hpp"
@@ -85,6 +86,25 @@ void add_pools(ContenderFigures& f, ContenderRun const& r, double weight) {
     for (std::size_t k = 0; k < f.idle_by_cause[i].size(); ++k)
       f.idle_by_cause[i][k].second += r.idle_by_cause.at(i).at(k).second * weight;
   }
+}
+
+std::optional<ServingHeadline> mean_serving(std::vector<ContenderRun const*> const& runs) {
+  std::optional<ServingHeadline> mean;
+  std::array<int, kServingColumns> known{};
+  for (ContenderRun const* r : runs) {
+    if (!r->headline.serving) continue;
+    ServingHeadline const& s = *r->headline.serving;
+    if (!mean) mean = ServingHeadline{s.execution, s.objective, {}};
+    for (std::size_t i = 0; i < kServingColumns; ++i) {
+      if (!s.values[i]) continue;
+      mean->values[i] = mean->values[i].value_or(0) + *s.values[i];
+      ++known[i];
+    }
+  }
+  for (std::size_t i = 0; mean && i < kServingColumns; ++i) {
+    if (known[i] > 0) *mean->values[i] /= known[i];
+  }
+  return mean;
 }
 
 StepTimes times_of(std::vector<Seconds> steps) {
@@ -213,6 +233,7 @@ ContenderFigures figures_of(std::vector<ContenderRun> const& runs) {
     with_dollars += h.dollars_per_step ? 1 : 0;
   }
   f.step = times_of(std::move(steps));
+  f.serving = mean_serving(counted);
   for (PathShare const& p : f.critical_path) {
     if (p.phase == name_of(Phase::weight_sync)) f.exposed_sync += p.seconds;
   }

@@ -79,6 +79,8 @@ struct ContenderFigures {
   std::vector<Seconds> exposed;
   std::vector<PathShare> critical_path;
   std::optional<CollectiveWait> collective_wait;
+  std::optional<ServingHeadline>
+      serving;  // of runs that serve; of each figure the mean over those that have it
 
   bool can_win(std::size_t runs) const { return completed > 0 && completed == static_cast<int>(runs); }
 };

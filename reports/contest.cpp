@@ -8,16 +8,11 @@
 #include <set>
 #include <stdexcept>
 
-#include "reports/text_layout.hpp"
+#include "reports/contest_serving.hpp"
+#include "reports/contest_words.hpp"
 
 namespace rollcast {
 namespace {
-
-double per_second(ContenderRun const& r, WorkUnit unit) {
-  Headline const& h = r.headline;
-  return unit == WorkUnit::sample ? h.samples_per_second
-                                  : h.tokens_per_second_per_gpu * static_cast<double>(h.gpus);
-}
 
 using Rate = std::function<double(ContenderRun const&)>;
 
@@ -35,7 +30,7 @@ Standing standing_of(Contest const& c, Rate const& rate) {
   };
   std::vector<Ranked> ranked;
   for (std::size_t i = 0; i < c.contenders.size(); ++i) {
-    if (!c.figures[i].can_win(c.seeds.size())) continue;
+    if (!is_ranked(c, i)) continue;
     Ranked r{i, rates_of(c.contenders[i], rate), 0};
     for (double const v : r.rates) {
       if (!(v > 0)) return {};
@@ -67,29 +62,6 @@ void add_warnings(Contest& c) {
   for (Contender const& k : c.contenders) c.warnings.push_back(fmt::format("{}: {}", k.name, k.work));
 }
 
-std::string interval_text(PairedRatio const& r, std::size_t seeds) {
-  if (!r.low) return "one seed, so without an interval";
-  return fmt::format("{:#.3g} to {:#.3g} with 95 % confidence over {} paired seeds", *r.low, *r.high, seeds);
-}
-
-std::string cannot_run(Contest const& c, std::size_t i) {
-  ContenderFigures const& f = c.figures[i];
-  std::string out = fmt::format("{}: {}", c.contenders[i].name, name_of(f.outcome));
-  if (f.completed > 0)
-    out += fmt::format(" in {} of {} seeds", c.seeds.size() - static_cast<std::size_t>(f.completed),
-                       c.seeds.size());
-  return f.reason.empty() ? out : out + ", " + f.reason;
-}
-
-std::string others_text(Contest const& c) {
-  std::string out;
-  for (std::size_t i = 0; i < c.contenders.size(); ++i) {
-    if (c.figures[i].can_win(c.seeds.size())) continue;
-    out += (out.empty() ? "" : "; ") + cannot_run(c, i);
-  }
-  return out;
-}
-
 // "By the GPU-hour, A does 1.2 times as many samples as B (1.1 to 1.3 with 95 % confidence ...)."
 std::string cost_text(Contest const& c, Standing const& s, std::string_view what) {
   if (!s.next) return {};
@@ -98,13 +70,62 @@ std::string cost_text(Contest const& c, Standing const& s, std::string_view what
   if (!s.decided())
     return fmt::format("By the {}, {} and {} cannot be told apart ({}).", what, best, next,
                        interval_text(*s.against, c.seeds.size()));
-  return fmt::format("By the {}, {} does {:.3g} times as many {}s as {} ({}).", what, best, s.against->ratio,
-                     name_of(c.unit), next, interval_text(*s.against, c.seeds.size()));
+  return fmt::format("By the {}, {} does {:.3g} times as many {} as {} ({}).", what, best, s.against->ratio,
+                     plural_name_of(c.unit), next, interval_text(*s.against, c.seeds.size()));
 }
 
 }  // namespace
 
-std::string_view name_of(WorkUnit u) { return u == WorkUnit::sample ? "sample" : "token"; }
+std::string_view name_of(WorkUnit u) {
+  switch (u) {
+    case WorkUnit::sample:
+      return "sample";
+    case WorkUnit::token:
+      return "token";
+    case WorkUnit::request:
+      return "request";
+    case WorkUnit::request_in_time:
+      return "request in time";
+  }
+  throw std::logic_error("no such WorkUnit");
+}
+
+std::string_view plural_name_of(WorkUnit u) {
+  switch (u) {
+    case WorkUnit::sample:
+      return "samples";
+    case WorkUnit::token:
+      return "tokens";
+    case WorkUnit::request:
+      return "requests";
+    case WorkUnit::request_in_time:
+      return "requests in time";
+  }
+  throw std::logic_error("no such WorkUnit");
+}
+
+double per_second(Headline const& h, WorkUnit u) {
+  auto const served = [&](ServingColumn c) { return h.serving ? (*h.serving)[c].value_or(0) : 0; };
+  switch (u) {
+    case WorkUnit::sample:
+      return h.samples_per_second;
+    case WorkUnit::token:
+      return h.tokens_per_second_per_gpu * static_cast<double>(h.gpus);
+    case WorkUnit::request:
+      return served(ServingColumn::requests_per_second);
+    case WorkUnit::request_in_time:
+      return served(ServingColumn::goodput);
+  }
+  throw std::logic_error("no such WorkUnit");
+}
+
+bool is_ranked(Contest const& c, std::size_t contender) {
+  if (!c.figures[contender].can_win(c.seeds.size())) return false;
+  auto const& runs = c.contenders[contender].runs;
+  return c.unit != WorkUnit::request_in_time || std::all_of(runs.begin(), runs.end(), [&](auto const& r) {
+           return per_second(r.headline, c.unit) > 0;
+         });
+}
 
 Contest contest(std::vector<Contender> contenders, std::vector<std::uint64_t> seeds, int steps,
                 std::optional<std::int64_t> run_steps) {
@@ -117,8 +138,13 @@ Contest contest(std::vector<Contender> contenders, std::vector<std::uint64_t> se
     if (k.runs.size() != c.seeds.size()) throw std::logic_error("a contender needs a run for each seed");
     c.figures.push_back(figures_of(k.runs));
   }
-  add_warnings(c);
-  Rate const speed = [&c](ContenderRun const& r) { return per_second(r, c.unit); };
+  if (auto const unit = request_unit(c)) {
+    c.unit = *unit;
+    add_serving_warnings(c);
+  } else {
+    add_warnings(c);
+  }
+  Rate const speed = [&c](ContenderRun const& r) { return per_second(r.headline, c.unit); };
   c.speed = standing_of(c, speed);
   c.gpu_hours = standing_of(c, [&](ContenderRun const& r) {
     return speed(r) / static_cast<double>(std::max<std::int64_t>(1, r.headline.gpus));
@@ -126,7 +152,7 @@ Contest contest(std::vector<Contender> contenders, std::vector<std::uint64_t> se
   c.dollars = standing_of(
       c, [&](ContenderRun const& r) { return r.dollars_per_hour ? speed(r) / *r.dollars_per_hour : 0; });
   for (std::size_t i = 0; i < c.contenders.size(); ++i) {
-    bool const ranked = c.speed.best && c.figures[i].can_win(c.seeds.size());
+    bool const ranked = c.speed.best && is_ranked(c, i);
     c.speed_of_best.push_back(ranked
                                   ? std::optional(paired_ratio(rates_of(c.contenders[i], speed),
                                                                rates_of(c.contenders[*c.speed.best], speed)))
@@ -137,12 +163,17 @@ Contest contest(std::vector<Contender> contenders, std::vector<std::uint64_t> se
     ContenderFigures const& next = c.figures[*c.speed.next];
     double const scale = c.unit == WorkUnit::sample ? next.samples_per_step / best.samples_per_step
                                                     : next.tokens_per_step / best.tokens_per_step;
-    c.why = path_differences(best, next, scale);
+    if (serves(c.unit)) {
+      c.serving_why = serving_differences(*best.serving, *next.serving);
+    } else {
+      c.why = path_differences(best, next, scale);
+    }
   }
   return c;
 }
 
 std::string verdict(Contest const& c) {
+  if (serves(c.unit)) return serving_verdict(c);
   if (!c.speed.best) {
     std::string const why = others_text(c);
     return why.empty() ? "None of them trains on anything." : "None of them can run: " + why + ".";
@@ -164,10 +195,7 @@ std::string verdict(Contest const& c) {
 
 std::optional<DrawnSpeed> drawn_speed(std::vector<Headline> const& best, std::vector<Headline> const& next,
                                       WorkUnit unit) {
-  auto const speed = [unit](Headline const& h) {
-    return unit == WorkUnit::sample ? h.samples_per_second
-                                    : h.tokens_per_second_per_gpu * static_cast<double>(h.gpus);
-  };
+  auto const speed = [unit](Headline const& h) { return per_second(h, unit); };
   std::vector<double> const all = ratios(best, next, speed);
   if (static_cast<int>(all.size()) < kFewestDraws) return std::nullopt;
   DrawnSpeed d;
@@ -193,7 +221,7 @@ std::string cost_verdict(Contest const& c) {
   std::set<std::int64_t> gpus;
   std::set<double> rents;
   for (std::size_t i = 0; i < c.contenders.size(); ++i) {
-    if (!c.figures[i].can_win(c.seeds.size())) continue;
+    if (!is_ranked(c, i)) continue;
     gpus.insert(c.figures[i].gpus);
     rents.insert(c.contenders[i].runs.front().dollars_per_hour.value_or(0));
   }

@@ -11,17 +11,21 @@
 #include "models/paired_ratio.hpp"
 #include "reports/contender.hpp"
 #include "reports/path_difference.hpp"
+#include "reports/serving_difference.hpp"
 #include "reports/uncertainty.hpp"
 
 namespace rollcast {
 
 // What is counted as done: samples where all contenders do the same work, tokens of prompts and responses
-// where they do not.
-enum class WorkUnit { sample, token };
-std::string_view name_of(WorkUnit u);  // "sample"
+// where they do not. Of contenders that serve: requests, those alone that are in time where all are asked for
+// the same and some are.
+enum class WorkUnit { sample, token, request, request_in_time };
+std::string_view name_of(WorkUnit u);         // "sample", "request in time"
+std::string_view plural_name_of(WorkUnit u);  // "samples", "requests in time"
+double per_second(Headline const& h, WorkUnit u);
 
-// Who does most per second, GPU-hour or dollar, among those whose runs all completed: the largest geometric
-// mean over the seeds, against the second largest.
+// Who does most per second, GPU-hour or dollar, among those whose runs all completed and did something: the
+// largest geometric mean over the seeds, against the second largest.
 struct Standing {
   std::optional<std::size_t> best;     // absent: nobody completed, or a rent is not known
   std::optional<std::size_t> next;     // absent: only one can be ranked
@@ -56,9 +60,13 @@ struct Contest {
   Standing dollars;
   // How much of the fastest one's speed each has (at most 1); absent for those that cannot win.
   std::vector<std::optional<PairedRatio>> speed_of_best;
-  std::vector<PathDifference> why;  // the fastest against the next
-  std::optional<DrawnSpeed> drawn;  // not of contest(): of who has the draws
+  std::vector<PathDifference> why;             // the fastest against the next; empty where they serve
+  std::vector<ServingDifference> serving_why;  // likewise, empty where they do not
+  std::optional<DrawnSpeed> drawn;             // not of contest(): of who has the draws
 };
+
+// Whether all of its runs completed and did something to be counted.
+bool is_ranked(Contest const& c, std::size_t contender);
 
 // Every contender has one run for each seed, in their order; std::logic_error otherwise.
 Contest contest(std::vector<Contender> contenders, std::vector<std::uint64_t> seeds, int steps,

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "reports/contest_report.hpp"
+#include "reports/contest_serving.hpp"
 #include "reports/csv.hpp"
 #include "reports/json.hpp"
 
@@ -53,6 +54,8 @@ std::string row_of(Contest const& c, std::size_t i) {
   add(p == nullptr ? "" : cell((p->capacity - p->peak).value));
   add(f.collective_wait ? cell(f.collective_wait->longest) : "");
   add(f.collective_wait ? cell(f.collective_wait->timeout) : "");
+  for (std::size_t k = 0; serves(c.unit) && k < kServingColumns; ++k)
+    add(f.serving ? cell(f.serving->values[k]) : "");
   return row + "\n";
 }
 
@@ -64,7 +67,10 @@ std::string contest_csv(Contest const& c) {
       "step_seconds_mean,step_seconds_p10,step_seconds_p50,step_seconds_p90,samples_per_second,"
       "tokens_per_second,gpu_hours_per_step,dollars_per_step,mean_response_tokens,mean_staleness,"
       "preemptions_per_step,sync_seconds,sync_exposed_seconds,tightest_pool,tightest_peak_bytes,"
-      "tightest_headroom_bytes,wait_seconds,timeout_seconds\n";
+      "tightest_headroom_bytes,wait_seconds,timeout_seconds";
+  for (std::size_t i = 0; serves(c.unit) && i < kServingColumns; ++i)
+    out += fmt::format(",{}", name_of(static_cast<ServingColumn>(i)));
+  out += "\n";
   for (std::size_t i = 0; i < c.contenders.size(); ++i) out += row_of(c, i);
   return out;
 }

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "reports/contest_report.hpp"
+#include "reports/contest_serving.hpp"
 #include "reports/json_values.hpp"
 
 namespace rollcast {
@@ -38,6 +39,32 @@ Json why_json(std::vector<PathDifference> const& why) {
                    {"winner_seconds", number(d.winner)},
                    {"next_seconds", number(d.other)},
                    {"saved_seconds", number(d.saved())}});
+  return out;
+}
+
+Json serving_why_json(Contest const& c) {
+  Json out = Json::array();
+  for (ServingDifference const& d : c.serving_why)
+    out.push_back({{"part", name_of(d.part)},
+                   {"winner_gpu_seconds", number(d.winner)},
+                   {"next_gpu_seconds", number(d.other)},
+                   {"saved_gpu_seconds", number(d.saved())}});
+  return out;
+}
+
+// Null everywhere of one that did not run.
+Json serving_json(ContenderFigures const& f) {
+  auto const requests = f.serving ? (*f.serving)[ServingColumn::requests] : std::nullopt;
+  auto const per_thousand = [&](std::optional<double> const& of_run) {
+    return requests && of_run ? number(*of_run * 1000 / *requests) : Json();
+  };
+  Json out = {{"execution", f.serving ? Json(name_of(f.serving->execution)) : Json()}};
+  for (std::size_t i = 0; i < kServingColumns; ++i) {
+    auto const column = static_cast<ServingColumn>(i);
+    out[std::string(name_of(column))] = f.serving ? number((*f.serving)[column]) : Json();
+  }
+  out["gpu_hours_per_thousand_requests"] = per_thousand(f.gpu_hours_per_step);
+  out["dollars_per_thousand_requests"] = per_thousand(f.dollars_per_step);
   return out;
 }
 
@@ -127,44 +154,46 @@ Json contender_json(Contest const& c, std::size_t i) {
   std::optional<double> const gpu_hours = f.gpu_hours_per_step;
   Json const speed = ratio_json(c.speed_of_best[i]);
   Json wait = wait_json(f.collective_wait);
-  return {{"name", k.name},
-          {"file", k.file},
-          {"sets", k.sets},
-          {"work", or_null(k.work)},
-          {"outcome", name_of(f.outcome)},
-          {"reason", or_null(f.reason)},
-          {"completed_seeds", f.completed},
-          {"gpus", f.gpus > 0 ? Json(f.gpus) : Json()},
-          {"speed_of_best", speed["ratio"]},
-          {"speed_of_best_low", speed["low"]},
-          {"speed_of_best_high", speed["high"]},
-          {"step_seconds_mean", if_known(f.step.mean)},
-          {"step_seconds_p10", if_known(f.step.p10)},
-          {"step_seconds_p50", if_known(f.step.p50)},
-          {"step_seconds_p90", if_known(f.step.p90)},
-          {"samples_per_step", if_known(f.samples_per_step)},
-          {"tokens_per_step", if_known(f.tokens_per_step)},
-          {"samples_per_second", if_known(f.samples_per_second)},
-          {"tokens_per_second", if_known(f.tokens_per_second)},
-          {"tokens_per_second_per_gpu",
-           if_known(f.tokens_per_second / static_cast<double>(std::max<std::int64_t>(1, f.gpus)))},
-          {"gpu_hours_per_step", if_known(f.gpu_hours_per_step)},
-          {"gpu_hours_per_million_tokens", per_million(gpu_hours)},
-          {"gpu_hours_per_run", of_run(gpu_hours)},
-          {"dollars_per_step", number(f.dollars_per_step)},
-          {"dollars_per_million_tokens", per_million(f.dollars_per_step)},
-          {"dollars_per_run", of_run(f.dollars_per_step)},
-          {"hours_per_run", of_run(f.step.mean.value / 3600)},
-          {"mean_response_tokens", if_known(f.mean_response_tokens)},
-          {"mean_staleness", number(f.mean_staleness)},
-          {"preemptions_per_step", if_known(f.preemptions_per_step)},
-          {"sync_seconds", if_known(f.sync)},
-          {"sync_exposed_seconds", if_known(f.exposed_sync)},
-          {"longest_wait", std::move(wait)},
-          {"pools", pools_json(f)},
-          {"phases", phases_json(f)},
-          {"critical_path", path_json(f)},
-          {"runs", runs_json(c, k)}};
+  Json out = {{"name", k.name},
+              {"file", k.file},
+              {"sets", k.sets},
+              {"work", or_null(k.work)},
+              {"outcome", name_of(f.outcome)},
+              {"reason", or_null(f.reason)},
+              {"completed_seeds", f.completed},
+              {"gpus", f.gpus > 0 ? Json(f.gpus) : Json()},
+              {"speed_of_best", speed["ratio"]},
+              {"speed_of_best_low", speed["low"]},
+              {"speed_of_best_high", speed["high"]},
+              {"step_seconds_mean", if_known(f.step.mean)},
+              {"step_seconds_p10", if_known(f.step.p10)},
+              {"step_seconds_p50", if_known(f.step.p50)},
+              {"step_seconds_p90", if_known(f.step.p90)},
+              {"samples_per_step", if_known(f.samples_per_step)},
+              {"tokens_per_step", if_known(f.tokens_per_step)},
+              {"samples_per_second", if_known(f.samples_per_second)},
+              {"tokens_per_second", if_known(f.tokens_per_second)},
+              {"tokens_per_second_per_gpu",
+               if_known(f.tokens_per_second / static_cast<double>(std::max<std::int64_t>(1, f.gpus)))},
+              {"gpu_hours_per_step", if_known(f.gpu_hours_per_step)},
+              {"gpu_hours_per_million_tokens", per_million(gpu_hours)},
+              {"gpu_hours_per_run", of_run(gpu_hours)},
+              {"dollars_per_step", number(f.dollars_per_step)},
+              {"dollars_per_million_tokens", per_million(f.dollars_per_step)},
+              {"dollars_per_run", of_run(f.dollars_per_step)},
+              {"hours_per_run", of_run(f.step.mean.value / 3600)},
+              {"mean_response_tokens", if_known(f.mean_response_tokens)},
+              {"mean_staleness", number(f.mean_staleness)},
+              {"preemptions_per_step", if_known(f.preemptions_per_step)},
+              {"sync_seconds", if_known(f.sync)},
+              {"sync_exposed_seconds", if_known(f.exposed_sync)},
+              {"longest_wait", std::move(wait)},
+              {"pools", pools_json(f)},
+              {"phases", phases_json(f)},
+              {"critical_path", path_json(f)},
+              {"runs", runs_json(c, k)}};
+  if (serves(c.unit)) out["serving"] = serving_json(f);
+  return out;
 }
 
 Json draws_json(Contest const& c) {
@@ -183,7 +212,7 @@ Json draws_json(Contest const& c) {
 std::string contest_json(Contest const& c) {
   Json contenders = Json::array();
   for (std::size_t i = 0; i < c.contenders.size(); ++i) contenders.push_back(contender_json(c, i));
-  Json const all = {
+  Json all = {
       {"schema", kSchema},
       {"verdict", verdict(c)},
       {"cost_verdict", or_null(cost_verdict(c))},
@@ -197,6 +226,7 @@ std::string contest_json(Contest const& c) {
       {"draws", draws_json(c)},
       {"why", why_json(c.why)},
       {"contenders", std::move(contenders)}};
+  if (serves(c.unit)) all["serving_why"] = serving_why_json(c);
   return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

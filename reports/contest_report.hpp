@@ -13,7 +13,8 @@ std::string contest_text(Contest const& c);
 // Keys as compare_json_markdown() lists them.
 std::string contest_json(Contest const& c);
 
-// RFC 4180, a row per contender with a header row; empty fields where a figure is not known.
+// RFC 4180, a row per contender with a header row; empty fields where a figure is not known. Of contenders
+// that serve the columns of reports/serving_columns.hpp follow.
 std::string contest_csv(Contest const& c);
 
 }  // namespace rollcast

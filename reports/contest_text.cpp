@@ -4,6 +4,8 @@
 #include <functional>
 
 #include "reports/contest_report.hpp"
+#include "reports/contest_rows.hpp"
+#include "reports/contest_serving.hpp"
 #include "reports/text_layout.hpp"
 
 namespace rollcast {
@@ -22,22 +24,7 @@ std::string letter(std::size_t i) {
 
 std::string told(std::string const& sentence) { return paragraph(printable(sentence), kWidth); }
 
-// What a contender shows in a row; empty: nothing.
-using Cell = std::function<std::string(ContenderFigures const&, std::size_t)>;
-struct Row {
-  std::string label;
-  Cell cell;
-};
-
-std::string money(double dollars) {
-  return dollars < 100 ? fmt::format("{:.3g} $", dollars) : fmt::format("{:.0f} $", dollars);
-}
-
-std::string speed_text(std::optional<PairedRatio> const& r) {
-  if (!r) return {};
-  if (!r->low || !(*r->low < *r->high)) return fmt::format("{:.3g}", r->ratio);
-  return fmt::format("{:.3g} ({:#.3g} to {:#.3g})", r->ratio, *r->low, *r->high);
-}
+using Row = ContestRow;
 
 std::optional<std::size_t> pool_called(ContenderFigures const& f, std::string const& name) {
   for (std::size_t i = 0; i < f.pools.size(); ++i) {
@@ -109,7 +96,7 @@ std::vector<Row> cost_rows(Contest const& c) {
   std::vector<Row> rows;
   auto const both = [](ContenderFigures const& f, double times) {
     std::string out = fmt::format("{:.3g} h", f.gpu_hours_per_step * times);
-    return f.dollars_per_step ? out + ", " + money(*f.dollars_per_step * times) : out;
+    return f.dollars_per_step ? out + ", " + money_text(*f.dollars_per_step * times) : out;
   };
   rows.push_back(
       of_steps("GPU-hours and cost of a step", [both](ContenderFigures const& f) { return both(f, 1); }));
@@ -181,13 +168,14 @@ std::vector<Row> other_rows() {
 }
 
 std::string table(Contest const& c) {
-  std::vector<Row> rows = time_rows(c);
+  bool const requests = serves(c.unit);
+  std::vector<Row> rows = requests ? serving_rows(c) : time_rows(c);
   auto const add = [&](std::vector<Row> more) {
     for (Row& r : more) rows.push_back(std::move(r));
   };
-  add(cost_rows(c));
+  if (!requests) add(cost_rows(c));
   for (std::string const& pool : pool_names(c)) add_pool_rows(c, pool, rows);
-  add(other_rows());
+  if (!requests) add(other_rows());
   std::string out;
   for (std::size_t first = 0; first < c.figures.size(); first += kColumns) {
     std::size_t const last = std::min(first + kColumns, c.figures.size());
@@ -214,6 +202,16 @@ std::string table(Contest const& c) {
 
 }  // namespace
 
+std::string money_text(double dollars) {
+  return dollars < 100 ? fmt::format("{:.3g} $", dollars) : fmt::format("{:.0f} $", dollars);
+}
+
+std::string speed_text(std::optional<PairedRatio> const& r) {
+  if (!r) return {};
+  if (!r->low || !(*r->low < *r->high)) return fmt::format("{:.3g}", r->ratio);
+  return fmt::format("{:.3g} ({:#.3g} to {:#.3g})", r->ratio, *r->low, *r->high);
+}
+
 std::string contest_text(Contest const& c) {
   std::string out = told(verdict(c));
   if (std::string const drawn = drawn_verdict(c); !drawn.empty()) out += told(drawn);
@@ -226,12 +224,14 @@ std::string contest_text(Contest const& c) {
       line += fmt::format(" ({}: {})", name_of(c.figures[i].outcome), c.figures[i].reason);
     out += told(line);
   }
-  return out + table(c) +
-         fmt::format(
-             "\n{} step{} of {} seed{} each. An interval tells of the random lengths, not of the error of "
-             "the "
-             "prices.\n",
-             c.steps, c.steps == 1 ? "" : "s", c.seeds.size(), c.seeds.size() == 1 ? "" : "s");
+  out += table(c) + "\n";
+  std::string const seeds = fmt::format("{} seed{} each", c.seeds.size(), c.seeds.size() == 1 ? "" : "s");
+  return out +
+         (serves(c.unit)
+              ? seeds + ". An interval tells of the random requests, not of the error of the prices.\n"
+              : fmt::format("{} step{} of {}. An interval tells of the random lengths, not of the error "
+                            "of the prices.\n",
+                            c.steps, c.steps == 1 ? "" : "s", seeds));
 }
 
 }  // namespace rollcast

@@ -15,6 +15,25 @@ std::optional<double> maybe(Json const& j) {
   return j.is_null() ? std::nullopt : std::optional(j.get<double>());
 }
 
+// The execution, the objective, then the columns.
+Json serving_json(std::optional<ServingHeadline> const& s) {
+  if (!s) return nullptr;
+  Json out = Json::array({static_cast<int>(s->execution), s->objective.ttft.value, s->objective.tpot.value,
+                          s->objective.latency.value});
+  for (std::optional<double> const& v : s->values) out.push_back(or_null(v));
+  return out;
+}
+
+std::optional<ServingHeadline> serving_from(Json const& j) {
+  if (j.is_null()) return std::nullopt;
+  ServingHeadline s;
+  s.execution = j.at(0).get<AdapterExecution>();
+  s.objective = {Seconds(j.at(1).get<double>()), Seconds(j.at(2).get<double>()),
+                 Seconds(j.at(3).get<double>())};
+  for (std::size_t i = 0; i < kServingColumns; ++i) s.values[i] = maybe(j.at(4 + i));
+  return s;
+}
+
 Seconds work_of(Analysis const& a, int pool) {
   Seconds work;
   for (PhaseTime const& p : a.phases) {
@@ -55,6 +74,7 @@ Headline headline_of(Analysis const& a) {
     h.pools.push_back(pool);
   }
   for (PhaseTime const& p : a.phases) h.phases.push_back({p.phase, p.pool, p.mean});
+  if (a.serving) h.serving = serving_headline(*a.serving);
   return h;
 }
 
@@ -89,7 +109,8 @@ std::string to_text(Headline const& h) {
                {"preemptions", h.preemptions},
                {"sync", h.sync.value},
                {"pools", pools},
-               {"phases", phases}})
+               {"phases", phases},
+               {"serving", serving_json(h.serving)}})
       .dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -116,6 +137,7 @@ Headline headline_from_text(std::string const& text) {
                        Seconds(p.at(9).get<double>())});
   for (Json const& p : j.at("phases"))
     h.phases.push_back({p.at(0).get<Phase>(), p.at(1).get<int>(), Seconds(p.at(2).get<double>())});
+  h.serving = serving_from(j.at("serving"));
   return h;
 }
 

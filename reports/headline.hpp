@@ -10,6 +10,7 @@
 #include "models/outcome.hpp"
 #include "models/phase.hpp"
 #include "models/units.hpp"
+#include "reports/serving_columns.hpp"
 
 namespace rollcast {
 
@@ -52,6 +53,7 @@ struct Headline {
   Seconds sync;  // per step
   std::vector<PoolHeadline> pools;
   std::vector<PhaseHeadline> phases;
+  std::optional<ServingHeadline> serving;  // of a run that serves, which is one step
 };
 
 Headline headline_of(Analysis const& a);

@@ -9,8 +9,10 @@
 
 #include "reports/html_page.hpp"
 #include "reports/html_series.hpp"
+#include "reports/html_serving.hpp"
 #include "reports/incident_report.hpp"
 #include "reports/json_values.hpp"
+#include "reports/serving_text.hpp"
 #include "reports/terminal.hpp"
 #include "reports/text_layout.hpp"
 
@@ -77,6 +79,25 @@ void add_rate_cards(Analysis const& a, Json& out) {
   }
   out.push_back(card("Cost of a step", fmt::format("{:.3g} GPU hours", a.gpu_hours_per_step),
                      fmt::format("{} GPUs for {}", a.gpus, format(t.mean))));
+}
+
+void add_serving_cards(Analysis const& a, Json& out) {
+  ServingFigures const& f = *a.serving;
+  out.push_back(card("Throughput", fmt::format("{:.3g} requests/s", f.requests_per_second),
+                     fmt::format("{:.4g} output tokens/s on {}", f.output_tokens_per_second, gpus_text(a))));
+  if (asks(f.objective))
+    out.push_back(card("In time", percent(f.in_time_share),
+                       fmt::format("goodput {:.3g} requests/s: {}", f.goodput, objective_text(f.objective))));
+  auto const latency = [&](char const* name, LatencyFigures const& l) {
+    out.push_back(
+        card(name, format(l.p50), fmt::format("median; p90 {}, p99 {}", format(l.p90), format(l.p99))));
+  };
+  latency("First token", f.ttft);
+  if (f.tpot) latency("A token after it", *f.tpot);
+  latency("Whole answer", f.latency);
+}
+
+void add_busy_card(Analysis const& a, Json& out) {
   double busy = 0;
   double flops = 0;
   std::string each;
@@ -113,7 +134,12 @@ void add_memory_card(Analysis const& a, Json& out) {
 Json cards_json(Analysis const& a) {
   Json out = Json::array();
   add_trouble_cards(a, out);
-  if (a.step.steps > 0) add_rate_cards(a, out);
+  if (serves(a)) {
+    add_serving_cards(a, out);
+  } else if (a.step.steps > 0) {
+    add_rate_cards(a, out);
+  }
+  if (a.step.steps > 0) add_busy_card(a, out);
   add_memory_card(a, out);
   if (a.weight_sync && a.step.steps > 0) {
     Seconds exposed;
@@ -342,6 +368,11 @@ Json html_data(EventLog const& log, Analysis const& a) {
               {"measured", measured_json(a)},
               {"prices", prices_json(a)},
               {"notes", notes_json(a)}};
+  if (serves(a)) {  // of steps there is nothing to say
+    for (char const* const of_steps : {"phases", "critical_path"}) out[of_steps] = Json::array();
+    out["steps"] = nullptr;
+    out["serving"] = html_serving_json(*log.serving, *a.serving, range);
+  }
   if (a.long_run)
     out["long_run"] = {{"heading", goodput_heading(*a.long_run)}, {"text", goodput_text(*a.long_run, 96)}};
   return out;

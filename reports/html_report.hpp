@@ -32,8 +32,9 @@ namespace rollcast {
 //   critical_path [{phase, cause, seconds}], levers [{pool, text, seconds, share}]
 //   incident    {happenings [{time, until, kind, what}], left_out, cost, sooner [text]} | null
 //   long_run    {heading, text} | null
-//   measured    {source, values [{name, measured, forecast | null}]} | null
-//   prices      [{pools, sentence, median, p90 | null}], notes [text]
+//   serving     of a run that serves, as html_serving.hpp says; steps, phases and critical_path are empty
+//   then measured    {source, values [{name, measured, forecast | null}]} | null prices      [{pools,
+//   sentence, median, p90 | null}], notes [text]
 nlohmann::ordered_json html_data(EventLog const& log, Analysis const& a);
 
 // The whole page of a run; html_problem() must be empty.

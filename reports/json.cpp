@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "reports/json_values.hpp"
+#include "reports/serving_json.hpp"
 #include "reports/uncertainty_report.hpp"
 
 namespace rollcast {
@@ -257,6 +258,7 @@ std::string json_text(Analysis const& a, Uncertainty const* uncertainty) {
               {"failures", failures_json(a)},
               {"incident", incident_json(a)},
               {"critical_path", path_json(a)}};
+  if (a.serving) out["serving"] = serving_json(*a.serving);
   if (a.long_run) out["long_run"] = goodput_json(*a.long_run);
   if (uncertainty != nullptr) out["uncertainty"] = uncertainty_json(*uncertainty);
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';

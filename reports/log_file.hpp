@@ -16,6 +16,7 @@
 //   ["counter",rank_class,kind,role,category,time,value]
 //   ["handover",step,from_rank_class,to_rank_class,sent,received,samples]
 //   ["oom",kind,time,rank,pool,step,phase,allocation,requested,free,allocated]
+//   of serving: "serving", "adapter_use" and "request" (reports/log_serving.hpp)
 //   ["end",records between header and here]
 //
 // Seconds, bytes, FLOPs as plain numbers in their shortest exact form. Enumerations by name. A record names

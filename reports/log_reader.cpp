@@ -10,6 +10,7 @@
 #include "reports/log_fields.hpp"
 #include "reports/log_file.hpp"
 #include "reports/log_incident.hpp"
+#include "reports/log_serving.hpp"
 
 namespace rollcast {
 namespace {
@@ -329,6 +330,13 @@ bool read_record(Json const& j, std::int64_t records, EventLog& log) {
     log.counters.push_back(read_counter(f, log));
   } else if (kind == "handover") {
     log.handovers.push_back(read_handover(f, log));
+  } else if (kind == "serving") {
+    if (log.serving) throw BadRecord{"a second serving record"};
+    log.serving = read_serving(f);
+  } else if (kind == "adapter_use") {
+    read_adapter_use(f, log);
+  } else if (kind == "request") {
+    read_request(f, log);
   } else if (kind == "end") {
     if (auto const told = f.count("a number of records"); told != records)
       throw BadRecord{fmt::format("the end record tells of {} records, {} came before it", told, records)};

@@ -8,6 +8,7 @@
 
 #include "reports/log_file.hpp"
 #include "reports/log_incident.hpp"
+#include "reports/log_serving.hpp"
 
 namespace rollcast {
 namespace {
@@ -135,13 +136,15 @@ std::string log_text(EventLog const& log) {
   std::string out = line_of(header_of(log));
   write_tables(log, out);
   write_times(log, out);
+  if (log.serving) out += serving_lines(*log.serving);
   auto const priced = std::count_if(log.pools.begin(), log.pools.end(),
                                     [](PoolInfo const& p) { return !p.prices.gpu.empty(); });
   std::size_t const records = log.pools.size() + static_cast<std::size_t>(priced) + log.labels.size() +
                               log.ledgers.size() + log.rank_classes.size() + log.ooms.size() +
                               log.failures.size() + log.stalls.size() + log.happenings.size() +
                               log.remedies.size() + log.steps.size() + log.phases.size() + log.spans.size() +
-                              log.counters.size() + log.handovers.size() + (log.long_run ? 1 : 0);
+                              log.counters.size() + log.handovers.size() + (log.long_run ? 1 : 0) +
+                              (log.serving ? serving_records(*log.serving) : 0);
   fmt::format_to(std::back_inserter(out), "[\"end\",{}]\n", records);
   return out;
 }

@@ -70,6 +70,10 @@ int unit(SidePool const& pool) { return pool.by_gpus ? 1 : pool.node_gpus; }
 
 RatioPlaceResult ratio_place(Scenario const& s) {
   Job const& job = s.job;
+  if (job.serve)
+    return {{},
+            {s.file, 0, 0, "serve", "nothing is trained, so that there is nothing to split",
+             "give a scenario of grpo or ppo, or compare numbers of nodes with sweep", ""}};
   if (!generates(job.algorithm.kind))
     return {{},
             {s.file, 0, 0, "algorithm.kind", "nothing is generated, so that there is nothing to split",

@@ -47,6 +47,12 @@ double largest_sigma(std::vector<PriceErrors> const& errors, PriceKind k) {
   return sigma;
 }
 
+// What dearer prices make longer.
+std::optional<double> time_of(Headline const& h) {
+  if (h.serving) return (*h.serving)[ServingColumn::latency_mean];
+  return h.steps > 0 ? std::optional(h.step.value) : std::nullopt;
+}
+
 }  // namespace
 
 Uncertainty drawn_uncertainty(DrawnRun const& run, int draws, int workers) {
@@ -69,8 +75,9 @@ Uncertainty drawn_uncertainty(DrawnRun const& run, int draws, int workers) {
   Headline const forecast = all.front();
   auto const first_effect = all.begin() + 1 + draws;
   for (std::size_t i = 0; i < effects.size(); ++i) {
-    Headline const& dearer = *(first_effect + static_cast<std::ptrdiff_t>(i));
-    if (forecast.steps > 0 && dearer.steps > 0) effects[i].step_change = dearer.step / forecast.step - 1;
+    auto const dearer = time_of(*(first_effect + static_cast<std::ptrdiff_t>(i)));
+    auto const before = time_of(forecast);
+    if (before && dearer) effects[i].step_change = *dearer / *before - 1;
   }
   return uncertainty_of(forecast, {all.begin() + 1, first_effect}, std::move(effects));
 }

@@ -71,9 +71,11 @@ void add_csv(std::string& out, Cell const& cell) {
 
 }  // namespace
 
-std::vector<SweepColumn> const& sweep_columns() {
+namespace {
+
+std::vector<SweepColumn> all_columns() {
   using H = Headline const&;
-  static std::vector<SweepColumn> const columns{
+  std::vector<SweepColumn> columns{
       {"outcome", [](H h) { return Cell(std::string(name_of(h.outcome))); }},
       {"reason", [](H h) { return h.reason.empty() ? Cell() : Cell(h.reason); }},
       {"gpus", [](H h) { return h.gpus > 0 ? Cell(h.gpus) : Cell(); }},
@@ -96,6 +98,16 @@ std::vector<SweepColumn> const& sweep_columns() {
       {"memory_capacity_bytes",
        [](H h) { return of_fullest(h, [](auto const& p) { return whole(p.capacity); }); }},
   };
+  for (std::size_t i = 0; i < kServingColumns; ++i)
+    columns.push_back({name_of(static_cast<ServingColumn>(i)),
+                       [i](H h) { return h.serving ? number(h.serving->values[i]) : Cell(); }, true});
+  return columns;
+}
+
+}  // namespace
+
+std::vector<SweepColumn> const& sweep_columns() {
+  static std::vector<SweepColumn> const columns = all_columns();
   return columns;
 }
 
@@ -110,14 +122,21 @@ std::string csv_line(std::vector<Cell> const& cells) {
 
 std::string sweep_csv(std::vector<VariedKey> const& grid, std::vector<Headline> const& headlines) {
   if (headlines.size() != points_of(grid)) throw std::logic_error("sweep_csv: not one headline a point");
+  bool const serving = std::any_of(headlines.begin(), headlines.end(),
+                                   [](Headline const& h) { return h.serving.has_value(); });
+  auto const is_left_out = [&](SweepColumn const& c) { return c.of_serving && !serving; };
   std::vector<Cell> cells;
   for (VariedKey const& k : grid) cells.emplace_back(k.key);
-  for (SweepColumn const& c : sweep_columns()) cells.emplace_back(std::string(c.name));
+  for (SweepColumn const& c : sweep_columns()) {
+    if (!is_left_out(c)) cells.emplace_back(std::string(c.name));
+  }
   std::string out = csv_line(cells) + '\n';
   for (std::size_t point = 0; point < headlines.size(); ++point) {
     cells.clear();
     for (std::string& value : values_at(grid, point)) cells.emplace_back(std::move(value));
-    for (SweepColumn const& c : sweep_columns()) cells.push_back(c.of(headlines[point]));
+    for (SweepColumn const& c : sweep_columns()) {
+      if (!is_left_out(c)) cells.push_back(c.of(headlines[point]));
+    }
     out += csv_line(cells) + '\n';
   }
   return out;

@@ -49,6 +49,34 @@ std::string best(Sweep const& sweep, std::vector<Headline> const& headlines, std
   return out;
 }
 
+// Of points that serve: by requests in time where any asks for that, else by all.
+std::string best_serving(Sweep const& sweep, std::vector<Headline> const& headlines) {
+  std::vector<std::size_t> order;
+  bool asked = false;
+  for (std::size_t i = 0; i < headlines.size(); ++i) {
+    if (!is_complete(headlines[i]) || !headlines[i].serving) continue;
+    order.push_back(i);
+    asked = asked || asks(headlines[i].serving->objective);
+  }
+  if (order.empty()) return {};
+  ServingColumn const by = asked ? ServingColumn::goodput : ServingColumn::requests_per_second;
+  auto const figure = [&](std::size_t i, ServingColumn c) { return (*headlines[i].serving)[c].value_or(0); };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return figure(b, by) < figure(a, by); });
+  std::string out =
+      fmt::format("\nMost requests{} per second (in time, all, output tokens/s, p99 of the first token)\n",
+                  asked ? " in time" : "");
+  for (std::size_t i = 0; i < std::min(order.size(), kBest); ++i) {
+    std::size_t const point = order[i];
+    fmt::format_to(std::back_inserter(out), "  {:>9}  {:>9.4g}  {:>9.5g}  {:>9}  {}\n",
+                   asked ? fmt::format("{:.4g}", figure(point, ServingColumn::goodput)) : "-",
+                   figure(point, ServingColumn::requests_per_second),
+                   figure(point, ServingColumn::output_tokens_per_second),
+                   format(Seconds(figure(point, ServingColumn::ttft_p99))), name_at(sweep.grid, point));
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string sweep_text(Sweep const& sweep, SweepResult const& result) {
@@ -73,6 +101,8 @@ std::string sweep_text(Sweep const& sweep, SweepResult const& result) {
     out += '\n';
   }
   if (result.failed > 0) out += "Those that failed are no results; the same command tries them again.\n";
+  if (std::string const serving = best_serving(sweep, result.headlines); !serving.empty())
+    return out + serving;
   out += best(sweep, result.headlines,
               "Least time per sample (time per sample, step, tokens/s/GPU, cost of a step)",
               &Headline::samples_per_second);

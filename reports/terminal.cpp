@@ -5,38 +5,19 @@
 #include <algorithm>
 #include <cmath>
 
+#include "reports/serving_text.hpp"
+#include "reports/terminal_page.hpp"
 #include "reports/text_layout.hpp"
 
 namespace rollcast {
 namespace {
 
-constexpr int kNarrowest = 80;
 constexpr int kMemoryBar = 16;
-constexpr int kNameColumns = 22;
-
-class Page {
- public:
-  explicit Page(TerminalOptions const& o) : colour_(o.colour), width_(std::max(o.width, kNarrowest)) {}
-
-  int width() const { return width_; }
-  std::string bold(std::string const& s) const { return painted(s, "1"); }
-  std::string red(std::string const& s) const { return painted(s, "1;31"); }
-  std::string cyan(std::string const& s) const { return painted(s, "36"); }
-
- private:
-  std::string painted(std::string const& s, char const* code) const {
-    return colour_ ? fmt::format("\x1b[{}m{}\x1b[0m", code, s) : s;
-  }
-
-  bool colour_;
-  int width_;
-};
+constexpr int kNameColumns = TerminalPage::kNameColumns;
 
 double share_of(Seconds part, Seconds whole) { return whole.value > 0 ? part / whole : 0; }
 
-std::string fit(std::string const& name) {
-  return fmt::format("{:<{}.{}}", printable(name), kNameColumns, kNameColumns);
-}
+std::string fit(std::string const& name) { return TerminalPage::fit(name); }
 
 std::string phase_name(Analysis const& a, PhaseTime const& p) {
   std::string name(name_of(p.phase));
@@ -67,6 +48,13 @@ LedgerPeak const* tightest(Analysis const& a) {
   return out;
 }
 
+std::string memory_clause(Analysis const& a) {
+  LedgerPeak const* const l = tightest(a);
+  return l == nullptr ? ""
+                      : fmt::format("; memory peak {} of {} in {}", format(l->bytes), format(l->capacity),
+                                    name_of(l->phase));
+}
+
 std::string step_sentence(Analysis const& a) {
   StepTimes const& t = a.step;
   std::string out = "One step takes " + format(t.mean);
@@ -74,10 +62,7 @@ std::string step_sentence(Analysis const& a) {
   out += " on " + gpus_text(a);
   std::string const phases = main_phases(a);
   if (!phases.empty()) out += ": " + phases;
-  if (LedgerPeak const* l = tightest(a))
-    out +=
-        fmt::format("; memory peak {} of {} in {}", format(l->bytes), format(l->capacity), name_of(l->phase));
-  return out + ".";
+  return out + memory_clause(a) + ".";
 }
 
 std::string oom_sentence(Analysis const& a) {
@@ -121,12 +106,12 @@ std::string staleness_text(SampleUse const& s) {
   return fmt::format("{:.3g} weight updates ({})", *s.mean_staleness, shares);
 }
 
-std::string samples_part(Analysis const& a, Page const& page) {
+std::string samples_part(Analysis const& a, TerminalPage const& page) {
   std::string const words = samples_sentence(a);
   return words.empty() ? words : wrapped(words_of(words), " ", 0, page.width());
 }
 
-std::string prices_part(Analysis const& a, Page const& page) {
+std::string prices_part(Analysis const& a, TerminalPage const& page) {
   std::vector<std::string> told;
   for (PoolUse const& p : a.pools) {
     std::string const words = printable(sentence(p.prices));
@@ -146,9 +131,9 @@ std::vector<std::string> activity_items(PhaseTime const& p) {
   return out;
 }
 
-std::string phases_part(Analysis const& a, Page const& page) {
+std::string phases_part(Analysis const& a, TerminalPage const& page) {
   if (a.phases.empty()) return {};
-  int const bars = std::clamp((page.width() - kNameColumns - 22) / 3, 8, 24);
+  int const bars = page.bar_width(kNameColumns + 22);
   int const indent = 2 + kNameColumns + 11 + 8 + bars + 2;
   std::string out = "\n" + page.bold("Where the time goes (mean per step)") + "\n";
   for (PhaseTime const& p : a.phases) {
@@ -161,7 +146,7 @@ std::string phases_part(Analysis const& a, Page const& page) {
 }
 
 // A single part needs no list.
-std::string weight_sync_part(Analysis const& a, Page const& page) {
+std::string weight_sync_part(Analysis const& a, TerminalPage const& page) {
   if (!a.weight_sync || a.weight_sync->causes.size() < 2) return {};
   std::vector<std::string> items;
   for (SyncShare const& s : a.weight_sync->causes)
@@ -172,7 +157,7 @@ std::string weight_sync_part(Analysis const& a, Page const& page) {
          wrapped(items, ", ", 2, page.width());
 }
 
-std::string utilization_part(Analysis const& a, Page const& page) {
+std::string utilization_part(Analysis const& a, TerminalPage const& page) {
   if (a.pools.empty() || a.step.steps == 0) return {};
   std::string out = "\n" + page.bold("Utilization (share of GPU time)") + "\n";
   for (PoolUse const& p : a.pools) {
@@ -189,7 +174,7 @@ std::string utilization_part(Analysis const& a, Page const& page) {
   return out;
 }
 
-std::string memory_part(Analysis const& a, Page const& page) {
+std::string memory_part(Analysis const& a, TerminalPage const& page) {
   if (a.ledgers.empty()) return {};
   std::string out = "\n" + page.bold("Memory of one GPU at its peak, against the card") + "\n";
   for (LedgerPeak const& l : a.ledgers) {
@@ -218,7 +203,7 @@ std::string memory_part(Analysis const& a, Page const& page) {
 }
 
 // What PyTorch would print.
-std::string message_part(Analysis const& a, Page const& page) {
+std::string message_part(Analysis const& a, TerminalPage const& page) {
   if (a.ooms.empty()) return {};
   OomRecord const& o = a.ooms.front();
   if (o.kind != OomKind::torch || !o.figures || o.figures->tried == 0) return {};
@@ -226,7 +211,7 @@ std::string message_part(Analysis const& a, Page const& page) {
 }
 
 // The last thing of an incident; the rest is --incident's.
-std::string incident_part(Analysis const& a, Page const& page) {
+std::string incident_part(Analysis const& a, TerminalPage const& page) {
   if (a.happenings.size() < 2) return {};
   Happening const& last = a.happenings.back();
   Seconds const length = last.time - a.happenings.front().time;
@@ -235,7 +220,7 @@ std::string incident_part(Analysis const& a, Page const& page) {
   return "\n" + wrapped(words_of(text), " ", 0, page.width());
 }
 
-std::string levers_part(Analysis const& a, Page const& page) {
+std::string levers_part(Analysis const& a, TerminalPage const& page) {
   constexpr std::size_t kMost = 4;
   if (a.levers.empty()) return {};
   std::string out =
@@ -250,12 +235,12 @@ std::string levers_part(Analysis const& a, Page const& page) {
   return out;
 }
 
-std::string long_run_part(Analysis const& a, Page const& page) {
+std::string long_run_part(Analysis const& a, TerminalPage const& page) {
   if (!a.long_run) return {};
   return "\n" + page.bold(goodput_heading(*a.long_run)) + "\n" + goodput_text(*a.long_run, page.width());
 }
 
-std::string measured_part(Analysis const& a, Page const& page) {
+std::string measured_part(Analysis const& a, TerminalPage const& page) {
   if (a.measured.empty()) return {};
   std::string const source = a.measured_source.empty() ? "" : " (" + printable(a.measured_source) + ")";
   std::string out = "\n" + page.bold("Beside the measured values" + source) + "\n";
@@ -272,7 +257,7 @@ std::string measured_part(Analysis const& a, Page const& page) {
   return out;
 }
 
-std::string notes_part(Analysis const& a, Page const& page) {
+std::string notes_part(Analysis const& a, TerminalPage const& page) {
   if (a.notes.empty()) return {};
   std::string out = "\n" + page.bold("Notes") + "\n";
   for (std::string const& n : a.notes) out += "  - " + wrapped(words_of(printable(n)), " ", 4, page.width());
@@ -283,7 +268,8 @@ std::string notes_part(Analysis const& a, Page const& page) {
 
 std::string verdict(Analysis const& a) {
   bool const forecast = a.outcome == Outcome::completed && a.step.steps > 0;
-  return printable(forecast ? step_sentence(a) : outcome_sentence(a));
+  if (!forecast) return printable(outcome_sentence(a));
+  return printable(serves(a) ? serving_sentence(a) + memory_clause(a) + "." : step_sentence(a));
 }
 
 std::string gpus_text(Analysis const& a) {
@@ -294,6 +280,7 @@ std::string gpus_text(Analysis const& a) {
 }
 
 std::string summary(Analysis const& a) {
+  if (serves(a)) return serving_summary(a);
   std::string out = fmt::format("Scenario {}, seed {}, {} step{} simulated", printable(a.scenario), a.seed,
                                 a.step.steps, a.step.steps == 1 ? "" : "s");
   if (a.step.steps > 0) {
@@ -344,14 +331,14 @@ char const* advice(LeverKind k) {
 }
 
 std::string render_terminal(Analysis const& a, TerminalOptions const& options) {
-  Page const page(options);
+  TerminalPage const page(options);
   std::string out = a.outcome == Outcome::completed ? page.bold(verdict(a)) : page.red(verdict(a));
   out += "\n\n" + wrapped(words_of(summary(a)), " ", 0, page.width());
   out += message_part(a, page);
   out += incident_part(a, page);
   out += samples_part(a, page);
   out += prices_part(a, page);
-  out += phases_part(a, page);
+  out += serves(a) ? serving_part(*a.serving, page) : phases_part(a, page);
   out += weight_sync_part(a, page);
   out += utilization_part(a, page);
   out += memory_part(a, page);

@@ -37,6 +37,32 @@ FigureBand banded(RunFigure const& forecast, std::vector<std::vector<RunFigure>>
   return b;
 }
 
+// How far forecasts of serving are off besides was never measured.
+std::vector<RunFigure> figures_of(ServingHeadline const& s) {
+  using C = ServingColumn;
+  std::vector<RunFigure> f;
+  for (C const c : {C::requests_per_second, C::goodput, C::output_tokens_per_second,
+                    C::total_tokens_per_second, C::ttft_mean, C::ttft_p50, C::ttft_p99, C::tpot_mean,
+                    C::tpot_p50, C::tpot_p99, C::latency_mean, C::latency_p50, C::latency_p99}) {
+    if (s[c]) f.push_back({std::string(name_of(c)), "", "", "", *s[c]});
+  }
+  return f;
+}
+
+std::vector<RunFigure> figures_of_steps(Headline const& h) {
+  std::vector<RunFigure> f = {
+      {"step_seconds", "", "", "step", h.step.value},
+      {"tokens_per_second_per_gpu", "", "", "throughput", h.tokens_per_second_per_gpu},
+      {"samples_per_second", "", "", "throughput", h.samples_per_second},
+      {"gpu_hours_per_step", "", "", "step", h.gpu_hours_per_step}};
+  if (h.dollars_per_step) f.push_back({"dollars_per_step", "", "", "step", *h.dollars_per_step});
+  if (h.sync > Seconds(0)) f.push_back({"weight_sync_seconds", "", "", "phases", h.sync.value});
+  for (PhaseHeadline const& p : h.phases)
+    f.push_back({"mean_seconds", h.pools.at(static_cast<std::size_t>(p.pool)).name,
+                 std::string(name_of(p.phase)), "phases", p.mean.value});
+  return f;
+}
+
 }  // namespace
 
 Band band_of(std::vector<double> values) {
@@ -53,16 +79,7 @@ Band with_model_error(Band b, double term) {
 
 std::vector<RunFigure> figures_of(Headline const& h) {
   if (h.steps == 0) return {};
-  std::vector<RunFigure> f = {
-      {"step_seconds", "", "", "step", h.step.value},
-      {"tokens_per_second_per_gpu", "", "", "throughput", h.tokens_per_second_per_gpu},
-      {"samples_per_second", "", "", "throughput", h.samples_per_second},
-      {"gpu_hours_per_step", "", "", "step", h.gpu_hours_per_step}};
-  if (h.dollars_per_step) f.push_back({"dollars_per_step", "", "", "step", *h.dollars_per_step});
-  if (h.sync > Seconds(0)) f.push_back({"weight_sync_seconds", "", "", "phases", h.sync.value});
-  for (PhaseHeadline const& p : h.phases)
-    f.push_back({"mean_seconds", h.pools.at(static_cast<std::size_t>(p.pool)).name,
-                 std::string(name_of(p.phase)), "phases", p.mean.value});
+  std::vector<RunFigure> f = h.serving ? figures_of(*h.serving) : figures_of_steps(h);
   for (PoolHeadline const& p : h.pools) f.push_back({"busy_fraction", p.name, "", "", p.busy_fraction});
   for (PoolHeadline const& p : h.pools) {
     if (p.peak.value > 0) f.push_back({"peak_bytes", p.name, "", "memory", p.peak.value});

@@ -43,7 +43,8 @@ struct RunFigure {
   double value = 0;
 };
 // Step time, throughput, GPU-hours, dollars (where they are known), weight sync, phases, busy share and
-// memory of each pool, in this order. Empty without a step.
+// memory of each pool, in this order; of a run that serves, rates and latencies (reports/serving_columns.hpp)
+// in the place of what is of steps. Empty without a step.
 std::vector<RunFigure> figures_of(Headline const& h);
 
 struct FigureBand {
@@ -52,7 +53,7 @@ struct FigureBand {
   std::optional<Band> with_model;
 };
 
-// What a kind of price does to the step time when it is one sigma dearer.
+// What a kind of price does to the step time, of serving to the mean latency, when it is one sigma dearer.
 struct PriceEffect {
   PriceKind kind = PriceKind::products;
   double sigma = 0;

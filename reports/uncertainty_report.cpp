@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -16,7 +17,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::string value_text(RunFigure const& f, double v) {
-  if (f.name.ends_with("_seconds")) return format(Seconds(v));
+  auto const is_time = [&](std::string_view start) { return f.name.starts_with(start); };
+  if (f.name.ends_with("_seconds") || is_time("ttft_") || is_time("tpot_") || is_time("latency_"))
+    return format(Seconds(v));
   if (f.name == "peak_bytes") return format(Bytes(v));
   if (f.name == "busy_fraction") return percent(v);
   if (f.name == "dollars_per_step") return fmt::format("{:.3g} $", v);
@@ -82,8 +85,12 @@ std::string uncertainty_text(Uncertainty const& u, int width) {
   for (PriceEffect const& e : u.effects)
     effects.push_back(fmt::format("{} {:+.0f} % -> {:+.1f} %", name_of(e.kind), 100 * std::expm1(e.sigma),
                                   100 * e.step_change));
+  bool const serving = std::any_of(u.figures.begin(), u.figures.end(), [](FigureBand const& b) {
+    return b.forecast.name == name_of(ServingColumn::latency_mean);
+  });
   if (!effects.empty())
-    out += "  The step when one kind of price is a sigma dearer:\n    " + wrapped(effects, ", ", 4, width);
+    out += std::string(serving ? "  The mean latency" : "  The step") +
+           " when one kind of price is a sigma dearer:\n    " + wrapped(effects, ", ", 4, width);
   return out;
 }
 

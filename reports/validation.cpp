@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <stdexcept>
 #include <string_view>
 #include <utility>
 
@@ -54,7 +55,33 @@ std::string lengths_text(Lengths const& l) {
   return out;
 }
 
+std::string arrivals_text(ServeOptions const& s) {
+  Arrivals const& a = s.arrivals;
+  switch (a.kind) {
+    case ArrivalKind::poisson:
+      return fmt::format("{:.6g} a second at random", a.rate);
+    case ArrivalKind::bursts:
+      return fmt::format("{:.6g} a second in bursts of {:.6g}", a.rate, a.variation);
+    case ArrivalKind::trace:
+      return fmt::format("as in {} at {:.6g} times its speed", a.file, a.speed);
+    case ArrivalKind::closed:
+      return fmt::format("of {} users", a.users);
+  }
+  throw std::logic_error("no such ArrivalKind");
+}
+
+std::string requests_text(Job const& job) {
+  ServeOptions const& s = *job.serve;
+  std::string out = fmt::format("{}, serving {} requests {}", job.model.name,
+                                s.requests > 0 ? fmt::format("{}", s.requests) : "all", arrivals_text(s));
+  if (s.arrivals.kind != ArrivalKind::trace)
+    out += fmt::format(", prompts of {}, responses of {}", lengths_text(job.workload.prompt_tokens),
+                       lengths_text(job.workload.response_tokens));
+  return out;
+}
+
 std::string work_of(Job const& job) {
+  if (job.serve) return requests_text(job);
   Algorithm const& a = job.algorithm;
   return fmt::format("{}, {}, {}, {} samples, prompts of {}, responses of {}", job.model.name,
                      name_of(a.kind), a.adapter ? name_of(a.adapter->kind) : "full",
@@ -126,7 +153,7 @@ ErrorSummary summary(std::vector<ValidationCase> const& cases, std::string_view 
 std::string_view kind_of(std::string_view quantity) {
   if (quantity == kStep) return kKinds[0];
   if (quantity.starts_with(kPhase)) return kKinds[1];
-  if (quantity == "tokens_per_second_per_gpu" || quantity == "samples_per_second") return kKinds[2];
+  if (quantity.find("_per_second") != std::string_view::npos || quantity == "goodput") return kKinds[2];
   if (quantity.starts_with("peak_") || quantity == "max_context_tokens") return kKinds[3];
   return kKinds[4];
 }

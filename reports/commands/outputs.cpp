@@ -19,6 +19,7 @@
 #include "reports/json.hpp"
 #include "reports/log_file.hpp"
 #include "reports/output_file.hpp"
+#include "reports/requests_csv.hpp"
 #include "reports/terminal.hpp"
 #include "reports/trace.hpp"
 #include "reports/uncertainty_report.hpp"
@@ -51,7 +52,7 @@ std::string check_fail_on(std::string const& name) {
 
 std::vector<std::string> paths_of(OutputOptions const& o) {
   std::vector<std::string> out;
-  for (std::string const* path : {&o.json, &o.csv, &o.trace, &o.html, &o.log, &o.snapshot}) {
+  for (std::string const* path : {&o.json, &o.csv, &o.requests, &o.trace, &o.html, &o.log, &o.snapshot}) {
     if (!path->empty()) out.push_back(*path);
   }
   return out;
@@ -75,6 +76,7 @@ void add_output_file(CLI::App& command, std::string const& option, std::string& 
 void add_output_options(CLI::App& command, OutputOptions& options) {
   add_output_file(command, "--json", options.json, "Write the figures as JSON (- is standard output)");
   add_output_file(command, "--csv", options.csv, "Write one row per step and phase");
+  add_output_file(command, "--requests", options.requests, "Write one row per request of a serving run");
   add_output_file(command, "--trace", options.trace, "Write a trace for ui.perfetto.dev or chrome://tracing");
   add_output_file(command, "--html", options.html,
                   "Write the report as one HTML file with charts, for a browser");
@@ -122,6 +124,8 @@ bool takes_standard_output(OutputOptions const& options) {
 }
 
 int write_outputs(EventLog const& log, OutputOptions const& options, Uncertainty const* uncertainty) {
+  if (!options.requests.empty() && !log.serving && log.outcome == Outcome::completed)
+    return refuse("--requests: this run serves no requests; leave the option out");
   Analysis const analysis = analyse(log);
   std::string error;
   auto const write = [&](std::string const& path, auto const& make) {
@@ -130,6 +134,7 @@ int write_outputs(EventLog const& log, OutputOptions const& options, Uncertainty
   write(options.log, [&] { return log_text(log); });
   write(options.json, [&] { return json_text(analysis, uncertainty); });
   write(options.csv, [&] { return csv_text(log); });
+  write(options.requests, [&] { return requests_csv(log.serving.value_or(ServingLog())); });
   write(options.trace, [&] { return trace_text(log); });
   write(options.html, [&] { return run_page(log, analysis); });
   if (!options.quiet && !takes_standard_output(options))

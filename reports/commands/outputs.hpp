@@ -18,13 +18,14 @@ struct OutputOptions {
   std::string trace;
   std::string html;
   std::string log;
+  std::string requests;
   std::string snapshot;              // of `run` alone
   std::vector<std::string> fail_on;  // "oom", "stall"
   bool quiet = false;
   bool incident = false;  // the timeline of an incident in place of the report
 };
 
-// Adds --json, --csv, --trace, --html, --log, --fail-on and --quiet; `options` must outlive the parse.
+// Adds --json, --csv, --requests, --trace, --html, --log, --fail-on and --quiet; `options` must outlive the parse.
 void add_output_options(CLI::App& command, OutputOptions& options);
 
 // An option that names a file to be written; `path` must outlive the parse.

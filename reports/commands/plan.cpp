@@ -44,6 +44,12 @@ int plan(Arguments arguments) {
   auto const base = read_base(arguments.scenario);
   if (!base) return 2;
   auto const& [source, scenario] = *base;
+  if (scenario.job.serve) {
+    print_problems(
+        {{scenario.file, 0, 0, "serve", "plan searches layouts of a trainer, and nothing is trained",
+          "sweep its cluster and rollout keys with rollcast sweep", ""}});
+    return 2;
+  }
   if (std::string const problem = unknown_knob(scenario.job, arguments.plan.keep); !problem.empty())
     return refuse(problem);
   if (arguments.nodes > 0) arguments.plan.gpus = arguments.nodes * scenario.job.cluster.node.gpus;

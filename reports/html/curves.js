@@ -4,7 +4,7 @@ import { asTable, h, legend, section, select } from './dom.js';
 import { figure, gib, percent, seconds, timeAxis } from './format.js';
 import { paper, seriesColor, seriesVar } from './theme.js';
 
-const xAxis = (range, more = {}) => valueAxis({ min: range[0], max: range[1], axisLabel: { formatter: timeAxis(range[1] - range[0]), hideOverlap: true, showMaxLabel: false, ...(more.axisLabel || {}) }, ...Object.fromEntries(Object.entries(more).filter(([k]) => k !== 'axisLabel')) });
+export const xAxis = (range, more = {}) => valueAxis({ min: range[0], max: range[1], axisLabel: { formatter: timeAxis(range[1] - range[0]), hideOverlap: true, showMaxLabel: false, ...(more.axisLabel || {}) }, ...Object.fromEntries(Object.entries(more).filter(([k]) => k !== 'axisLabel')) });
 
 // The last index whose time is at or before t.
 function before(times, t) {
@@ -26,9 +26,9 @@ function rounded(v) {
 }
 
 // A value that holds until the next time: two points where it changes.
-const held = (times, values) => times.flatMap((t, i) => (i === 0 ? [[t, values[0]]] : [[t, values[i - 1]], [t, values[Math.min(i, values.length - 1)]]]));
+export const held = (times, values) => times.flatMap((t, i) => (i === 0 ? [[t, values[0]]] : [[t, values[i - 1]], [t, values[Math.min(i, values.length - 1)]]]));
 
-const cellTimes = (range, count) => Array.from({ length: count + 1 }, (_, i) => range[0] + ((range[1] - range[0]) * i) / count);
+export const cellTimes = (range, count) => Array.from({ length: count + 1 }, (_, i) => range[0] + ((range[1] - range[0]) * i) / count);
 
 const kEngineKinds = [['running', 'running sequences'], ['waiting', 'waiting sequences'], ['kv_blocks', 'KV blocks in use']];
 

@@ -4,6 +4,7 @@ import { enginesSection, linksSection, memorySection } from './curves.js';
 import { asTable, bars, h, legend, section, stack, table } from './dom.js';
 import { clock, figure, percent, seconds, signed } from './format.js';
 import { ganttSection } from './gantt.js';
+import { servingSections } from './serving.js';
 import { activityVar, phaseVar, seriesVar } from './theme.js';
 import { cards, verdictSection } from './verdict.js';
 
@@ -101,8 +102,8 @@ function basisSection(data) {
 
 export function runPage(data, main) {
   const sections = [verdictSection(data, [h('p', {}, data.summary), data.samples ? h('p', {}, data.samples) : null, data.message ? h('pre', {}, data.message) : null, cards(data.cards)]),
-    incidentSection(data), ganttSection(data), timeSection(data), useSection(data), pathSection(data), enginesSection(data), memorySection(data, startPlots),
+    ...servingSections(data), incidentSection(data), ganttSection(data), timeSection(data), useSection(data), pathSection(data), enginesSection(data), memorySection(data, startPlots),
     linksSection(data), syncSection(data), measuredSection(data), longSection(data), basisSection(data)].filter(Boolean);
   main.replaceChildren(...sections);
-  return [['verdict', 'Verdict'], ['incident', 'Incident'], ['timeline', 'Timeline'], ['time', 'Time'], ['use', 'Utilization'], ['path', 'Critical path'], ['engines', 'Rollout'], ['memory', 'Memory'], ['links', 'Network'], ['measured', 'Measured'], ['basis', 'Basis']];
+  return [['verdict', 'Verdict'], ['latency', 'Latencies'], ['requests', 'Requests'], ['gpu-time', 'GPU time'], ['tenants', 'Tenants'], ['incident', 'Incident'], ['timeline', 'Timeline'], ['time', 'Time'], ['use', 'Utilization'], ['path', 'Critical path'], ['engines', 'Rollout'], ['memory', 'Memory'], ['links', 'Network'], ['measured', 'Measured'], ['basis', 'Basis']];
 }

@@ -48,6 +48,22 @@ constexpr Figure kFigures[] = {
     {"busy_fraction", kShare, "share of the time in which GPUs work"},
     {"mfu", kShare, "model FLOPs over peak FLOPs"},
     {"mbu", kShare, "bytes moved over peak bandwidth"},
+    {"requests_per_second", kPositive, "of serving: requests over first arrival to last token"},
+    {"output_tokens_per_second", kPositive, "of serving: response tokens over the same time"},
+    {"total_tokens_per_second", kPositive, "of serving: prompt and response tokens over the same time"},
+    {"goodput", kNotNegative, "of serving: requests per second that keep serve.slo"},
+    {"ttft_mean", kNotNegative, "of serving: arrival to first token, mean, in seconds"},
+    {"ttft_p50", kNotNegative, "median of it"},
+    {"ttft_p90", kNotNegative, "90th percentile of it"},
+    {"ttft_p99", kNotNegative, "99th percentile of it"},
+    {"tpot_mean", kNotNegative, "of serving: time of a token after the first, mean, in seconds"},
+    {"tpot_p50", kNotNegative, "median of it"},
+    {"tpot_p90", kNotNegative, "90th percentile of it"},
+    {"tpot_p99", kNotNegative, "99th percentile of it"},
+    {"latency_mean", kNotNegative, "of serving: arrival to last token, mean, in seconds"},
+    {"latency_p50", kNotNegative, "median of it"},
+    {"latency_p90", kNotNegative, "90th percentile of it"},
+    {"latency_p99", kNotNegative, "99th percentile of it"},
 };
 
 }  // namespace

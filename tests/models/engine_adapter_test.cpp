@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "models/adapter_kernels.hpp"
 #include "models/rollout_prices.hpp"
 #include "price_fixtures.hpp"
@@ -16,13 +18,14 @@ TEST(EngineAdapter, EveryStepHasItsKernels) {
   Adapter adapter;
   adapter.rank = 8;
   adapter.targets = {"q", "v"};
+  adapter.count = 4;
   StepPrices const base = rollout_step_prices(round_profile(), a, e, h100_cluster(1));
   StepPrices const more = with_adapter(base, round_profile(), a, e, adapter);
   ServedAdapters one;
   one.variants = {{8, {"q", "v"}}};
   AdapterKernels const kernels = adapter_kernels(round_profile(), a, e, one);
   for (double const tokens : {1.0, 64.0, 8192.0}) {
-    AdapterCounts const all{tokens, 1};
+    AdapterCounts const all{tokens, std::min(4.0, tokens)};
     EXPECT_NEAR(more.dense.at(tokens) - base.dense.at(tokens), adapter_step_time(kernels, {&all, 1}).value,
                 1e-9);
   }

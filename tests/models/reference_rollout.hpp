@@ -17,6 +17,67 @@
 
 namespace rollcast {
 
+// What a step is priced by.
+struct ReferenceLoad {
+  std::int64_t sequences = 0;
+  std::int64_t tokens = 0;
+  std::int64_t batch = 0;
+  std::int64_t context = 0;
+  std::vector<std::pair<double, double>> chunks;  // computed, added
+
+  void add(std::int64_t computed, std::int64_t chunk, bool decodes) {
+    ++sequences;
+    tokens += chunk;
+    if (decodes) {
+      ++batch;
+      context += computed + 1;
+    } else {
+      chunks.emplace_back(static_cast<double>(computed), static_cast<double>(chunk));
+    }
+  }
+
+  double price(StepPrices const& p) const {
+    double const sequences_decoding = static_cast<double>(batch);
+    double const attention =
+        batch == 0 ? 0.0
+                   : attention_at(p, sequences_decoding, static_cast<double>(context) / sequences_decoding);
+    auto const dense = [&](std::size_t i) { return p.dense.y[i]; };
+    auto const prompt = [&](double n) {
+      return line(
+          p.prefill.x, [&](std::size_t i) { return p.prefill.y[i]; }, n * (n + 1) / 2);
+    };
+    double prefill = 0;
+    for (auto const& [computed, added] : chunks) {
+      double const least = std::max(prompt(added), p.chunk_read * (computed + added));
+      prefill += computed > 0 ? std::max(prompt(computed + added) - prompt(computed), least) : least;
+    }
+    return p.fixed.value + p.per_sequence.value * static_cast<double>(sequences) +
+           line(p.dense.x, dense, static_cast<double>(tokens)) + attention + prefill;
+  }
+
+ private:
+  // Linear between knots, beyond them with the slope of the end segment.
+  template <class Y>
+  static double line(std::vector<double> const& x, Y y, double v) {
+    if (x.empty()) return 0.0;
+    if (x.size() == 1) return y(0);
+    std::size_t i = 0;
+    while (i + 2 < x.size() && v > x[i + 1]) ++i;
+    double const y0 = y(i);
+    return y0 + (y(i + 1) - y0) * (v - x[i]) / (x[i + 1] - x[i]);
+  }
+  static double attention_at(StepPrices const& p, double sequences, double mean) {
+    auto const& b = p.batch_knots;
+    auto const row = [&](std::size_t i) {
+      return line(
+          p.context_knots, [&](std::size_t j) { return p.decode_attention[i][j]; }, mean);
+    };
+    if (b.empty()) return 0.0;
+    if (sequences <= b[0] || b.size() == 1) return row(0) * sequences / b[0];
+    return line(b, row, sequences);
+  }
+};
+
 class ReferenceRollout {
  public:
   ReferenceRollout(EngineOptions const& options, std::int64_t kv_blocks, StepPrices const& prices)
@@ -105,24 +166,6 @@ class ReferenceRollout {
 
     std::int64_t tokens() const { return std::int64_t{request.prompt_tokens} + generated; }
   };
-  struct Load {  // what a step is priced by
-    std::int64_t sequences = 0;
-    std::int64_t tokens = 0;
-    std::int64_t batch = 0;
-    std::int64_t context = 0;
-    std::vector<std::pair<double, double>> chunks;  // computed, added
-
-    void add(Live const& r) {
-      ++sequences;
-      tokens += r.chunk;
-      if (r.decodes) {
-        ++batch;
-        context += r.computed + 1;
-      } else {
-        chunks.emplace_back(static_cast<double>(r.computed), static_cast<double>(r.chunk));
-      }
-    }
-  };
   struct Group {
     std::int64_t present = 0;  // leading prompt pages whose content is there
     int holders = 0;           // running members
@@ -205,7 +248,7 @@ class ReferenceRollout {
     bool preempted = false;
     std::size_t first = 0;  // running_ from here to `scheduled` are in the step
     std::size_t scheduled = 0;
-    Load load;
+    ReferenceLoad load;
     bool const apart = prompts_apart(options_);
     std::size_t const before = running_.size();
     if (apart && admit_waiting(budget, load)) {
@@ -223,14 +266,14 @@ class ReferenceRollout {
       }
       if (i == running_.size()) break;
       running_[i].chunk = n;
-      load.add(running_[i]);
+      load.add(running_[i].computed, n, running_[i].decodes);
       budget -= n;
       ++scheduled;
     }
     if (preempted) note();
     if (!apart && !preempted && admit_waiting(budget, load)) scheduled = running_.size();
 
-    double const cost = price(load);
+    double const cost = load.price(prices_);
     counters_.decode_context_sum += static_cast<double>(load.context);
     now_ += cost;
     counters_.busy += Seconds(cost);
@@ -264,7 +307,7 @@ class ReferenceRollout {
   }
 
   // Whether any was admitted.
-  bool admit_waiting(std::int64_t& budget, Load& load) {
+  bool admit_waiting(std::int64_t& budget, ReferenceLoad& load) {
     bool any = false;
     while (!waiting_.empty() && budget > 0 && static_cast<int>(running_.size()) < options_.max_num_seqs) {
       Live r = waiting_.front();
@@ -274,7 +317,7 @@ class ReferenceRollout {
       r.chunk = std::min(r.tokens() - r.computed, budget);
       if (!admit(r)) break;
       counters_.cached_tokens += present * options_.block_size;
-      load.add(r);
+      load.add(r.computed, r.chunk, r.decodes);
       budget -= r.chunk;
       waiting_.pop_front();
       running_.push_back(r);
@@ -296,44 +339,6 @@ class ReferenceRollout {
       }
     }
     return grow(r, r.computed + r.chunk);
-  }
-
-  double price(Load const& l) const {
-    double const batch = static_cast<double>(l.batch);
-    double const attention = l.batch == 0 ? 0.0 : attention_at(batch, static_cast<double>(l.context) / batch);
-    auto const dense = [&](std::size_t i) { return prices_.dense.y[i]; };
-    auto const prompt = [&](double tokens) {
-      return line(
-          prices_.prefill.x, [&](std::size_t i) { return prices_.prefill.y[i]; }, tokens * (tokens + 1) / 2);
-    };
-    double prefill = 0;
-    for (auto const& [computed, added] : l.chunks) {
-      double const least = std::max(prompt(added), prices_.chunk_read * (computed + added));
-      prefill += computed > 0 ? std::max(prompt(computed + added) - prompt(computed), least) : least;
-    }
-    return prices_.fixed.value + prices_.per_sequence.value * static_cast<double>(l.sequences) +
-           line(prices_.dense.x, dense, static_cast<double>(l.tokens)) + attention + prefill;
-  }
-
-  // Linear between knots, beyond them with the slope of the end segment.
-  template <class Y>
-  static double line(std::vector<double> const& x, Y y, double v) {
-    if (x.empty()) return 0.0;
-    if (x.size() == 1) return y(0);
-    std::size_t i = 0;
-    while (i + 2 < x.size() && v > x[i + 1]) ++i;
-    double const y0 = y(i);
-    return y0 + (y(i + 1) - y0) * (v - x[i]) / (x[i + 1] - x[i]);
-  }
-  double attention_at(double batch, double mean) const {
-    auto const& b = prices_.batch_knots;
-    auto const row = [&](std::size_t i) {
-      return line(
-          prices_.context_knots, [&](std::size_t j) { return prices_.decode_attention[i][j]; }, mean);
-    };
-    if (b.empty()) return 0.0;
-    if (batch <= b[0] || b.size() == 1) return row(0) * batch / b[0];
-    return line(b, row, batch);
   }
 
   void note() {

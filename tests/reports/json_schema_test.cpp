@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -15,6 +17,7 @@
 #include "reports/validation_report.hpp"
 #include "reports/weights_report.hpp"
 #include "tests/reports/small_log.hpp"
+#include "tests/reports/small_serving_log.hpp"
 
 namespace rollcast {
 namespace {
@@ -65,6 +68,9 @@ TEST(JsonSchema, ListsExactlyTheKeysOfARun) {
   drawn.effects.emplace_back();
   std::set<std::string> keys = written(json_text(analyse(incident), &drawn));
   keys.merge(written(json_text(analyse(small_log_of_a_long_run()))));
+  std::set<std::string> const serving = written(json_text(analyse(small_serving_log())));
+  std::copy_if(serving.begin(), serving.end(), std::inserter(keys, keys.end()),
+               [](std::string const& key) { return key.starts_with("serving."); });
   // Of a completed run these lists are empty.
   for (char const* empty : {"oom[]", "failures[]", "stalls[]", "incident"}) keys.erase(empty);
   EXPECT_EQ(listed(run_json_markdown()), keys);
@@ -106,7 +112,18 @@ TEST(JsonSchema, ListsExactlyTheKeysOfAComparison) {
   for (PathShare& p : b.runs[0].critical_path) p.seconds *= 2;
   Contest c = contest({a, b}, {1}, 2, 1000);
   c.drawn = DrawnSpeed{9, 9, {1, 1, 1}, 0};
-  EXPECT_EQ(listed(compare_json_markdown()), written(contest_json(c)));
+  std::set<std::string> keys = written(contest_json(c));
+  Contender serving = a, slower = a;
+  slower.name = "b";
+  serving.runs = {contender_run(small_serving_log(), Job(), {})};
+  EventLog with_loads = small_serving_log();
+  with_loads.serving->engines[0].exposed = seconds(1.5);
+  slower.runs = {contender_run(with_loads, Job(), {})};
+  std::set<std::string> const of_serving = written(contest_json(contest({serving, slower}, {1}, 1, 1000)));
+  std::copy_if(of_serving.begin(), of_serving.end(), std::inserter(keys, keys.end()), [](auto const& key) {
+    return key.starts_with("contenders[].serving.") || key.starts_with("serving_why[].");
+  });
+  EXPECT_EQ(listed(compare_json_markdown()), keys);
 }
 
 TEST(JsonSchema, ListsExactlyTheKeysOfABlame) {
