@@ -108,14 +108,14 @@ int RolloutAdapters::next(Seconds now, int seats, KvPages& kv) {
       if (i == kNobody) return i;
     }
     int const a = queue_.adapter(i);
-    if (queue_.place(a) != AdapterPlace::absent) return i;
+    if (queue_.place(a) != AdapterPlace::absent) return tried_ = i;
     if (!blocking_ && awaited_ >= seats) {
       room_ = false;
     } else if (!resident_.has_room(a, kv)) {
       if (resident_.pages(a) > 0) return kNobody;  // pages lack, as where those of a prompt do
       room_ = false;
     } else if (blocking_) {
-      return i;
+      return tried_ = i;
     } else {
       want(a, now, kv);
       awaits_[static_cast<std::size_t>(a)] = true;
@@ -136,6 +136,7 @@ bool RolloutAdapters::make_room(int sequence, std::int64_t kv_pages, KvPages& kv
 void RolloutAdapters::admit(int sequence, Seconds now, KvPages& kv) {
   int const a = queue_.adapter(sequence);
   bool const absent = has_place(a) && queue_.place(a) == AdapterPlace::absent;
+  tried_ = kNobody;
   queue_.admit(sequence);
   batch_.join(a);
   if (absent) want(a, now, kv);
@@ -150,10 +151,12 @@ void RolloutAdapters::prefetch(std::vector<Sequence> const& all, int waiting, Se
   if (blocking_ || !moves_ || most == 0) return;
   ++boundary_;
   auto const next = [&](int i) { return all[static_cast<std::size_t>(i)].next; };
-  int n = 0;
-  for (int i = waiting; i >= 0 && n < most; i = next(i), ++n) {
+  auto const keep = [&](int i) {
     if (int const a = queue_.adapter(i); a >= 0) near_[static_cast<std::size_t>(a)] = boundary_;
-  }
+  };
+  if (tried_ != kNobody) keep(tried_);
+  int n = 0;
+  for (int i = waiting; i >= 0 && n < most; i = next(i), ++n) keep(i);
   for (int i = waiting; n > 0; i = next(i), --n) {
     int const a = queue_.adapter(i);
     if (queue_.place(a) != AdapterPlace::absent) continue;

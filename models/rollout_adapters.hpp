@@ -47,7 +47,10 @@ class RolloutAdapters {
   void stop_decoding(int sequence, std::int64_t context, std::int64_t step);
 
   // ---- one boundary
-  void begin_admission() { room_ = true; }
+  void begin_admission() {
+    room_ = true;
+    tried_ = kNobody;
+  }
   // The next request to try, kNobody: none. `seats`: how many more may run. Wants loads on the way.
   int next(Seconds now, int seats, KvPages& kv);
   // Whether kv_pages and the room of its adapter can be had, evicting unused ones; then they can be taken.
@@ -116,6 +119,7 @@ class RolloutAdapters {
   ResidentAdapters resident_;
   AdapterBatch batch_;
   bool room_ = true;                // at this boundary, for one more adapter
+  int tried_ = kNobody;             // of this boundary, who could not be admitted
   int awaited_ = 0;                 // loads under way that a request waits for
   std::vector<bool> awaits_;        // of each adapter: its first admission is no hit
   std::vector<std::int64_t> near_;  // of each adapter: the last boundary at which prefetch saw it

@@ -302,7 +302,7 @@ class ReferenceServing {
   }
   void admit_waiting(std::int64_t budget) {
     bool room = true;
-    std::vector<std::int64_t> admitted;
+    int tried = -1;
     while (budget > 0 && static_cast<int>(running_.size()) < options_.max_num_seqs) {
       Waiting const w = candidate(room);
       if (w == waiting_.end()) break;
@@ -325,6 +325,7 @@ class ReferenceServing {
       Live r = *w;
       std::int64_t const present = shareable(r) > 0 ? groups_[key(r)].present : 0;
       r.computed = present * options_.block_size;
+      tried = a;
       if (!options_.chunked_prefill && r.tokens() - r.computed > budget) break;
       r.chunk = std::min(r.tokens() - r.computed, budget);
       std::int64_t need = pages_of(r.computed + r.chunk) - present;
@@ -332,6 +333,7 @@ class ReferenceServing {
       std::int64_t const all = need + (absent ? pages(a) : 0);
       if (all > available() + evictable(a)) break;
       while (all > available()) evict(victim(a));
+      tried = -1;
       if (shareable(r) > 0 && groups_[key(r)].holders++ == 0)
         idle_.remove_if([&](auto const& page) { return page.first == key(r); });
       grow(r, r.computed + r.chunk);
@@ -348,9 +350,10 @@ class ReferenceServing {
       waiting_.erase(w);
       running_.push_back(r);
     }
-    if (budget > 0 && !blocking() && moves()) prefetch();
+    if (budget > 0 && !blocking() && moves()) prefetch(tried);
   }
-  void prefetch() {
+  // Whose adapter `tried` is could not be admitted for want of pages or budget.
+  void prefetch(int tried) {
     std::vector<int> first;
     for (Live const& w : waiting_) {
       if (static_cast<int>(first.size()) == plan_.options.prefetch) break;
@@ -361,7 +364,7 @@ class ReferenceServing {
       if (!has_room(a)) return;
       while (!free_room(a)) {
         int const v = victim();
-        if (std::count(first.begin(), first.end(), v) > 0) return;
+        if (v == tried || std::count(first.begin(), first.end(), v) > 0) return;
         evict(v);
       }
       load(a, -1);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/rollout_fleet.hpp"
+#include "tests/models/load_server.hpp"
 #include "tests/models/random_adapters.hpp"
 #include "tests/models/reference_serving.hpp"
 
@@ -161,7 +162,7 @@ TEST(RolloutAdaptersProperty, WhereTheTimeIsCutChangesNothing) {
     LoadServer in_slices(cut, load_time);
     at_once.run();
     Draw d{seed + 1};
-    in_slices.run_in_slices(d);
+    in_slices.run_in_slices([&] { return d.real(); });
     std::set<std::int64_t> ids;
     ASSERT_EQ(at_once.completions.size(), s.requests.size());
     ASSERT_EQ(in_slices.completions.size(), s.requests.size());
