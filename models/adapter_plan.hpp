@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "models/adapter_kernels.hpp"
@@ -20,5 +21,9 @@ struct AdapterPlan {
   int slots = 0;                    // fixed pool
   std::vector<std::int64_t> pages;  // unified pool: KV pages of an adapter
 };
+
+// Of a job that serves. Nothing where the engines compute as if there were no adapters: without them, and
+// where each engine has one merged for good.
+std::shared_ptr<AdapterPlan const> adapter_plan_of(Job const& job, Profile const& profile);
 
 }  // namespace rollcast

@@ -1,8 +1,10 @@
 #include "models/engine_limits.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "models/activations.hpp"
+#include "models/adapter_memory.hpp"
 #include "models/engine_memory.hpp"
 #include "models/engine_versions.hpp"
 
@@ -15,16 +17,19 @@ std::int64_t longest_of(Job job) {
   return longest_sequence(job);
 }
 
-// Samples under way keep the adapter that they began with (TRL pull request 7017). 0: the slots are enough.
+// 0: the slots are enough.
 int lacking_slots(Job const& job) {
   int const slots = job.rollout.adapter_slots;
-  auto const& adapter = job.algorithm.adapter;
-  if (slots == 0 || !adapter || adapter->sync != AdapterSync::adapter) return 0;
-  double staleness = 0;
-  if (job.schedule.kind == ScheduleKind::one_step_off) staleness = 1;
-  if (job.schedule.kind == ScheduleKind::async) staleness = job.schedule.async.max_staleness;
-  int const needed = static_cast<int>(std::ceil(staleness)) + 1;
-  return slots >= needed ? 0 : needed;
+  int const needed = slots_for_versions(job);
+  return slots == 0 || slots >= needed ? 0 : needed;
+}
+
+std::int64_t pages_of_largest(Job const& job) {
+  std::int64_t most = 0;
+  if (!job.serve || !in_kv_pages(job.serve->adapters)) return most;
+  for (AdapterVariant const& v : job.serve->adapters.variants)
+    most = std::max(most, adapter_pages(job.model, job.rollout, job.serve->adapters, v));
+  return most;
 }
 
 }  // namespace
@@ -41,6 +46,7 @@ EngineLimits engine_limits(Job const& job) {
   l.block_size = e.block_size;
   l.max_num_seqs = e.max_num_seqs;
   l.slots_needed = lacking_slots(job);
+  l.adapter_pages = pages_of_largest(job);
   return l;
 }
 
@@ -57,6 +63,7 @@ StartProblem start_problem(EngineLimits const& l, KvFigures const& f) {
     std::int64_t const blocks = kv_pages_of(l, f.left);
     if (blocks <= 0) return StartProblem::no_page;
     if (blocks * l.block_size < l.longest) return StartProblem::short_of_one_sequence;
+    if ((blocks - l.adapter_pages) * l.block_size < l.longest) return StartProblem::no_room_for_adapter;
   }
   return l.slots_needed > 0 ? StartProblem::too_few_slots : StartProblem::none;
 }

@@ -16,8 +16,9 @@ struct EngineLimits {
   Bytes page;                // on one rank
   int block_size = 0;
   int max_num_seqs = 0;
-  std::int64_t longest = 0;  // tokens that one sequence may have
-  int slots_needed = 0;      // for adapters, where that is more than it has
+  std::int64_t longest = 0;        // tokens that one sequence may have
+  int slots_needed = 0;            // for adapters, where that is more than it has
+  std::int64_t adapter_pages = 0;  // of the largest adapter that lies in KV pages
 };
 EngineLimits engine_limits(Job const& job);
 
@@ -31,7 +32,14 @@ struct KvFigures {
 // Pages of one engine; 0 or less: none.
 std::int64_t kv_pages_of(EngineLimits const& l, Bytes left);
 
-enum class StartProblem { none, less_is_free, no_page, short_of_one_sequence, too_few_slots };
+enum class StartProblem {
+  none,
+  less_is_free,
+  no_page,
+  short_of_one_sequence,
+  too_few_slots,
+  no_room_for_adapter  // in KV pages beside one sequence
+};
 StartProblem start_problem(EngineLimits const& l, KvFigures const& f);
 
 }  // namespace rollcast

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/adapter_memory.hpp"
 #include "models/engine_start.hpp"
 #include "models/engine_versions.hpp"
 #include "models/growing_cache.hpp"
@@ -66,6 +67,27 @@ void add_static_lines(std::vector<LedgerLine>& lines, Job const& job, ProcessMem
   lines.back().in_pass = e.kv != KvCache::preallocated;  // gone when the cache is at its longest
 }
 
+// Slots for adapters on the GPU, and the adapters that a node's host memory keeps.
+void add_adapters(std::vector<LedgerLine>& lines, Job const& job, std::vector<Phase> const& phases) {
+  AdapterSlots const slots = adapter_slots(job);
+  add_line(lines,
+           {Role::rollout, MemoryCategory::weights, "adapter pool",
+            fmt::format("{} slots x {}{}", slots.count, format(slots.each),
+                        slots.wasted.value > 0 ? ", of it " + format(slots.wasted) +
+                                                     " beyond the adapters' own ranks and targets"
+                                               : "")},
+           slots.bytes(), phases);
+  if (!job.serve) return;
+  ServedAdapters const& adapters = job.serve->adapters;
+  bool const all = adapters.host_adapters == 0 || adapters.host_adapters >= adapters.count;
+  add_line(lines,
+           {Role::rollout, MemoryCategory::weights, "adapters in host memory",
+            fmt::format("{} adapters, once for the {} GPUs of a node",
+                        all ? adapters.count : adapters.host_adapters, job.cluster.node.gpus)},
+           adapters_on_host(job.model, adapters) / std::max(1, job.cluster.node.gpus), {});
+  if (!lines.empty() && lines.back().name == "adapters in host memory") lines.back().host = true;
+}
+
 void add_kv(std::vector<LedgerLine>& lines, Job const& job, ProcessMemory const& process,
             std::vector<Phase> const& phases) {
   EngineOptions const& e = job.rollout;
@@ -103,6 +125,7 @@ void add_engine_lines(std::vector<LedgerLine>& lines, Job const& job, ProcessMem
   bool const sleeps = awake != all;
   add(MemoryCategory::weights, "engine weights", cut, weights, sleeps ? awake : always);
 
+  add_adapters(lines, job, sleeps ? awake : always);
   add_kv(lines, job, process, sleeps ? engine_kv_phases(job) : always);
   add(MemoryCategory::activations, "engine step",
       fmt::format("larger of the forward of {} tokens and the sampler of {} sequences",
@@ -133,7 +156,7 @@ void add_engine_lines(std::vector<LedgerLine>& lines, Job const& job, ProcessMem
   LedgerLine copy;
   copy.role = Role::rollout;
   copy.category = MemoryCategory::weights;
-  copy.bytes = sleeping_copy(job.model, e);
+  copy.bytes = sleeping_copy(job.model, e) + adapter_slots(job).bytes();
   copy.host = true;
   copy.name = "sleeping engine weights";
   copy.formula =
@@ -141,7 +164,7 @@ void add_engine_lines(std::vector<LedgerLine>& lines, Job const& job, ProcessMem
           ? fmt::format(
                 "sleep level 1 copies {} to pinned memory, each allocation rounded up to a power of "
                 "two; it stays with the process (vllm-project/vllm#16663)",
-                format(weights))
+                format(weights + adapter_slots(job).bytes()))
           : "sleep level 1 copies them to pinned memory, which stays with the process";
   lines.push_back(copy);
 }

@@ -2,14 +2,28 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
+#include "models/adapter_memory.hpp"
 #include "models/engine_limits.hpp"
 #include "models/ledger_lines.hpp"
 #include "models/state_bytes.hpp"
 
 namespace rollcast {
 namespace {
+
+// "; 60 adapter slots of 84 MB take 5.03 GB, at most 47 fit": where they lack what the pages do.
+std::string slots_text(Job const& job, EngineLimits const& l, KvBudget const& budget) {
+  AdapterSlots const slots = adapter_slots(job);
+  if (!(slots.bytes().value > 0) || job.rollout.kv_cache_bytes.value > 0) return {};
+  Bytes const sequence = static_cast<double>((l.longest + l.block_size - 1) / l.block_size) * l.page;
+  double const most = std::floor((budget.left + slots.bytes() - max(sequence, l.page)) / slots.each);
+  std::string const fit = most < 1 ? "none fits" : fmt::format("at most {:.0f} fit", most);
+  return fmt::format("; {} adapter slots of {} take {}, {}", slots.count, format(slots.each),
+                     format(slots.bytes()), fit);
+}
 
 std::string refusal_of(Job const& job, EngineLimits const& l, KvBudget const& budget) {
   EngineOptions const& e = job.rollout;
@@ -21,15 +35,21 @@ std::string refusal_of(Job const& job, EngineLimits const& l, KvBudget const& bu
                          format(budget.free_at_start), format(job.cluster.node.gpu.visible_memory),
                          format(budget.asked), e.gpu_memory_utilization);
     case StartProblem::no_page:
-      return fmt::format("no memory for KV pages at gpu_memory_utilization {:g}, a first page lacks {} ({})",
-                         e.gpu_memory_utilization, format(max(bytes(1), l.page - budget.left)),
-                         budget.formula);
+      return fmt::format(
+          "no memory for KV pages at gpu_memory_utilization {:g}, a first page lacks {} ({}){}",
+          e.gpu_memory_utilization, format(max(bytes(1), l.page - budget.left)), budget.formula,
+          slots_text(job, l, budget));
     case StartProblem::short_of_one_sequence:
-      return fmt::format("one sequence may have {} tokens, its KV pages hold {} ({})", l.longest,
-                         kv_pages_of(l, budget.left) * e.block_size, budget.formula);
+      return fmt::format("one sequence may have {} tokens, its KV pages hold {} ({}){}", l.longest,
+                         kv_pages_of(l, budget.left) * e.block_size, budget.formula,
+                         slots_text(job, l, budget));
     case StartProblem::too_few_slots:
       return fmt::format("{} slots for adapters, samples of {} versions are under way (max_staleness + 1)",
                          e.adapter_slots, l.slots_needed);
+    case StartProblem::no_room_for_adapter:
+      return fmt::format("an adapter takes {} KV pages and one sequence of {} tokens {}, there are {} ({})",
+                         l.adapter_pages, l.longest, (l.longest + l.block_size - 1) / l.block_size,
+                         kv_pages_of(l, budget.left), budget.formula);
   }
   throw std::logic_error("no such StartProblem");
 }
@@ -62,7 +82,7 @@ EngineStart engine_start(Job const& job, ProcessMemory const& process) {
   if (e.kind == EngineKind::hf) return s;
   EngineSite const site{job.cluster.node.gpu.visible_memory, held_at_engine_start(job, process),
                         engine_sleeps(job)};
-  s.budget = kv_budget(job.model, e, site, process);
+  s.budget = without_slots(kv_budget(job.model, e, site, process), e, adapter_slots(job));
   s.blocks = kv_pages_of(limits, s.budget.left);
   s.refusal = refusal_of(job, limits, s.budget);
   return s;
@@ -82,7 +102,8 @@ Bytes host_at_load(Job const& job, ProcessMemory const& process) {
   bool const beside = engines_here(job) && job.rollout.kind != EngineKind::hf && colocated(job);
   if (!beside || !job.framework.engine_first) return sum;
   sum += process.host_process.value;
-  if (engine_sleeps(job) && job.rollout.sleep_level == 1) sum += sleeping_copy(job.model, job.rollout);
+  if (engine_sleeps(job) && job.rollout.sleep_level == 1)
+    sum += sleeping_copy(job.model, job.rollout) + adapter_slots(job).bytes();
   return sum;
 }
 

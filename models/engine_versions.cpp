@@ -62,6 +62,19 @@ KvSizing kv_sizing(EngineKind engine, std::string_view version) {
   return sizing;
 }
 
+bool prompts_apart(EngineOptions const& e) {
+  return e.kind == EngineKind::vllm && !e.chunked_prefill && before(e.version, {0, 8, 0});
+}
+
+AdapterRelease adapter_release(EngineKind engine, std::string_view version) {
+  constexpr Seconds kDirect = us(43);
+  if (engine != EngineKind::vllm) return {false, true, kDirect};
+  if (before(version, {0, 5, 4})) return {true, false, us(63)};
+  if (before(version, {0, 7, 0})) return {true, false, us(355)};
+  if (before(version, {0, 8, 0})) return {true, true, kDirect};
+  return {true, true, Seconds(0)};
+}
+
 bool keeps_old_cache(std::string_view version) { return before(version, {4, 42, 0}); }
 
 bool keeps_prompt_logits(std::string_view version) { return before(version, {4, 45, 0}); }

@@ -1,5 +1,6 @@
 // What changes with an engine's release: its own work beside its kernels (engines of 2023 prepare every step
-// in Python while the GPU waits, later ones do less of it), and how it sizes its KV pages.
+// in Python while the GPU waits, later ones do less of it), how it sizes its KV pages, which steps prompts
+// run in and how adapters run.
 #pragma once
 
 #include <string_view>
@@ -36,6 +37,33 @@ struct KvSizing {
 //                    RL pull 3280 for releases: not in 0.20.0, in 0.25.1
 // Other engines: own growth alone.
 KvSizing kv_sizing(EngineKind engine, std::string_view version);
+
+// Whether prompts have steps of their own, before which decoding waits: vLLM before 0.8 (V1) where it does
+// not cut prompts into chunks (vllm/core/scheduler.py, _schedule_default).
+bool prompts_apart(EngineOptions const& e);
+
+// How a release runs adapters that it keeps apart from the weights (models/adapter_kernels.hpp).
+struct AdapterRelease {
+  // Beside every projection that it wraps, whatever an adapter targets; else beside those of some adapter.
+  bool everywhere = false;
+  bool fused = false;  // q, k and v share their two kernels, gate and up too
+  Seconds launches;    // host time of what runs beside one product outside CUDA graphs
+};
+
+// vLLM wraps all projections that a model supports (vllm/lora/models.py, _create_lora_modules;
+// model_manager.py later) and, of a step without any adapter alone, skips the kernels.
+//   to 0.5.3       kernels in CUDA: three launches at the 21 us of the early releases
+//   0.5.4 to 0.6   Triton (pull 5036), slices apart (vllm/lora/punica.py, add_lora_packed_nslice), registered
+//                  with torch.library.custom_op. All of a step's host time, 79 ms, over 7 x 32 products:
+//                  pull 10957 (December 2024, A100, Llama-2-7B, rank 8), V1 then without CUDA graphs, 200
+//                  prompts in 82.6 s, 1,040 steps up to the longest answers of 1,024 tokens. Issue 11436,
+//                  under a profiler: 105 ms a prefill, 25 ms without an adapter
+//   0.7            fused and registered directly (pull 11234): two launches of 21 us, of which Triton 15 us
+//                  (triton pull 3649) and the dispatcher 6.3 us (pytorch issue 177109)
+//   from 0.8       V1: prompts replay graphs, longer ones hide their launches
+// Other engines: fused, beside targets alone, launches as of vLLM 0.7 (assumed; SGLang runs prompts with
+// adapters without graphs, pull 30988).
+AdapterRelease adapter_release(EngineKind engine, std::string_view version);
 
 // Hugging Face generate keeps the cache of the step before beside the new one until a forward returns
 // (transformers before 4.42 hand it over as tuples); later the cache is updated layer by layer.

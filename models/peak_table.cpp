@@ -4,6 +4,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "models/adapter_memory.hpp"
 #include "models/engine_start.hpp"
 #include "models/ledger_lines.hpp"
 
@@ -157,10 +158,11 @@ void PeakTable::add_engine(Job const& trainer, EngineOptions const& engine, Proc
   }
   if (!row.limits.starts) {
     EngineSite site{view.cluster.node.gpu.visible_memory, Bytes(0), engine_sleeps(view)};
-    KvBudget const alone = kv_budget(view.model, engine, site, process);
+    AdapterSlots const slots = adapter_slots(view);
+    KvBudget const alone = without_slots(kv_budget(view.model, engine, site, process), engine, slots);
     // The budget is linear in what others hold.
     site.held = GiB(1);
-    KvBudget const beside = kv_budget(view.model, engine, site, process);
+    KvBudget const beside = without_slots(kv_budget(view.model, engine, site, process), engine, slots);
     row.alone = {alone.free_at_start, alone.asked, alone.left};
     row.free_lost = (alone.free_at_start - beside.free_at_start) / site.held;
     row.asked_lost = (alone.asked - beside.asked) / site.held;

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <limits>
 #include <stdexcept>
+#include <utility>
+
+#include "models/engine_versions.hpp"
 
 namespace rollcast {
 namespace {
@@ -12,21 +15,33 @@ constexpr Seconds kNever{std::numeric_limits<double>::infinity()};
 }  // namespace
 
 RolloutEngine::RolloutEngine(EngineOptions const& options, std::int64_t kv_blocks, StepPrices const& prices,
-                             Seconds least_prefill_step)
-    : RolloutEngine(options, kv_blocks, StepTable(prices), least_prefill_step) {}
+                             Seconds least_prefill_step, std::shared_ptr<AdapterPlan const> adapters)
+    : RolloutEngine(options, kv_blocks, StepTable(prices), least_prefill_step, std::move(adapters)) {}
 
 RolloutEngine::RolloutEngine(EngineOptions const& options, std::int64_t kv_blocks, StepTable const& prices,
-                             Seconds least_prefill_step)
+                             Seconds least_prefill_step, std::shared_ptr<AdapterPlan const>)
     : block_size_(options.block_size),
       max_running_(options.max_num_seqs),
       budget_(options.max_num_batched_tokens),
       chunked_(options.chunked_prefill),
+      prompts_apart_(prompts_apart(options)),
       least_prefill_step_(least_prefill_step),
       prices_(prices),
       pages_(kv_blocks, options.block_size, options.prefix_caching),
       page_needs_(2 * static_cast<std::size_t>(options.block_size), 0) {
   if (max_running_ < 1 || budget_ < 1)
     throw std::logic_error("a rollout engine needs max_num_seqs and max_num_batched_tokens of at least 1");
+}
+
+void RolloutEngine::adapter_loaded(int, Seconds) {
+  throw std::logic_error("rollout engine: no step waits for this adapter");
+}
+
+void RolloutEngine::take_loads(std::vector<WantedLoad>&) {}
+
+AdapterUse const& RolloutEngine::adapter_use() const {
+  static AdapterUse const none;
+  return none;
 }
 
 // ---- outside events

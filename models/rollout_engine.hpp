@@ -18,6 +18,9 @@
 // - The step that completes a prefill yields one token, and so does each decoding sequence. A sequence ends
 //   with the step that yields its last token; the KV of that token is never written.
 //
+// Early releases of vLLM (prompts_apart in engine_versions.hpp) give prompts steps of their own, with the
+// whole budget, before which decoding waits: while one can be admitted, nothing is decoded.
+//
 // A step with prompt tokens runs without CUDA graphs: it takes at least as long as its launches
 // (least_prefill_step), whatever the GPU needs.
 //
@@ -35,9 +38,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
+#include "models/adapter_plan.hpp"
+#include "models/adapter_use.hpp"
 #include "models/finish_queue.hpp"
 #include "models/job.hpp"
 #include "models/kv_pages.hpp"
@@ -64,6 +70,13 @@ struct Completion {
   int generated = 0;  // in all its lives; less than response_tokens only when aborted
   bool aborted = false;
   Seconds first_token{};  // end of the step that yielded it; 0 where there is none in this life
+};
+
+// From `time` on an engine waits for this adapter to come into its memory.
+struct WantedLoad {
+  int engine = 0;  // of a fleet
+  int adapter = -1;
+  Seconds time;
 };
 
 // When an engine changes next. A step that starts depends on every outside event at or before `time`, any
@@ -103,9 +116,9 @@ class RolloutEngine {
   // kv_blocks: pages available. std::logic_error: an option below 1, kv_blocks below 1, prices that check()
   // refuses.
   RolloutEngine(EngineOptions const& options, std::int64_t kv_blocks, StepPrices const& prices,
-                Seconds least_prefill_step = {});
+                Seconds least_prefill_step = {}, std::shared_ptr<AdapterPlan const> adapters = {});
   RolloutEngine(EngineOptions const& options, std::int64_t kv_blocks, StepTable const& prices,
-                Seconds least_prefill_step = {});
+                Seconds least_prefill_step = {}, std::shared_ptr<AdapterPlan const> adapters = {});
 
   // std::logic_error for a request that can never run (the scenario checks refuse it before): more pages than
   // kv_blocks for prompt + response - 1 tokens or, without chunked prefill, more of them than the budget; a
@@ -133,6 +146,12 @@ class RolloutEngine {
   // only opens the stretch that next_change then tells the end of. Until an advance_to beyond now(), nothing
   // may then be done at now(): std::logic_error.
   void run_change(std::vector<Completion>& out);
+
+  // An outside event: an adapter that was wanted is in the engine's memory from `at` on.
+  void adapter_loaded(int adapter, Seconds at);
+  // Appends the loads wanted since the last call, in order of time.
+  void take_loads(std::vector<WantedLoad>& out);
+  AdapterUse const& adapter_use() const;  // zeros without adapters
 
   // Ends a request at now(), also one only announced. false: unknown or finished.
   bool abort(std::int64_t id, std::vector<Completion>& out);
@@ -211,6 +230,7 @@ class RolloutEngine {
   int max_running_;
   std::int64_t budget_;
   bool chunked_;
+  bool prompts_apart_;
   Seconds least_prefill_step_;
   StepTable prices_;
   KvPages pages_;

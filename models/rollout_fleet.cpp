@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 
 namespace rollcast {
 namespace {
@@ -22,12 +23,14 @@ bool may_run(EngineChange const& c, Seconds t) {
 }  // namespace
 
 RolloutFleet::RolloutFleet(FleetOptions const& fleet, EngineOptions const& options, std::int64_t kv_blocks,
-                           StepPrices const& prices, Seconds least_prefill_step)
+                           StepPrices const& prices, Seconds least_prefill_step,
+                           std::shared_ptr<AdapterPlan const> adapters)
     : balance_(fleet.balance),
+      by_adapter_(fleet.by_adapter),
       feed_(fleet.feed),
       most_in_flight_(fleet.most_in_flight),
       engines_(static_cast<std::size_t>(at_least_one(fleet.engines)),
-               RolloutEngine(options, kv_blocks, StepTable(prices), least_prefill_step)),
+               RolloutEngine(options, kv_blocks, StepTable(prices), least_prefill_step, std::move(adapters))),
       next_(fleet.engines, {kNever, false}),
       load_(fleet.engines, 0),
       given_(engines_.size(), 0) {
@@ -62,6 +65,7 @@ std::vector<int> RolloutFleet::submit(std::vector<Request> const& batch, Seconds
 
 int RolloutFleet::choose(Request const& r, std::size_t i, std::size_t n) {
   std::size_t const engines = engines_.size();
+  if (by_adapter_ && r.adapter >= 0) return r.adapter % this->engines();
   switch (balance_) {
     case EngineBalance::contiguous:
       // The last e with n e / E <= i, in whole numbers.
@@ -123,14 +127,14 @@ Seconds RolloutFleet::next_time() {
 
 void RolloutFleet::advance_to(Seconds t, std::vector<FleetCompletion>& out) {
   if (t < now_ || !(t < kNever)) throw std::logic_error("a rollout fleet advances to a time to come");
-  run(t, false);
+  run(t, Stop::at_time);
   come_to(t);
   hand_over(t, out);
 }
 
 bool RolloutFleet::advance_to_completion(Seconds limit, std::vector<FleetCompletion>& out) {
   if (limit < now_) throw std::logic_error("a rollout fleet advances to a time to come");
-  run(limit, true);
+  run(limit, Stop::at_completion);
   bool const found = !ready_.empty() && !(limit < ready_.front().what.completion.time);
   if (found) {
     come_to(ready_.front().what.completion.time);
@@ -143,7 +147,7 @@ bool RolloutFleet::advance_to_completion(Seconds limit, std::vector<FleetComplet
 
 Seconds RolloutFleet::run_to_end(std::vector<FleetCompletion>& out) {
   std::size_t const before = out.size();
-  run(kNever, false);
+  run(kNever, Stop::at_time);
   hand_over(kNever, out);
   if (out.size() > before) come_to(out.back().completion.time);
   return now_;
@@ -154,18 +158,55 @@ void RolloutFleet::come_to(Seconds t) {
   now_ = t;
 }
 
-void RolloutFleet::run(Seconds t, bool to_first_completion) {
+bool RolloutFleet::advance_to_event(Seconds limit, std::vector<FleetCompletion>& out,
+                                    std::vector<WantedLoad>& loads) {
+  if (limit < now_) throw std::logic_error("a rollout fleet advances to a time to come");
+  run(limit, Stop::at_event);
+  Seconds first = ready_.empty() ? kNever : ready_.front().what.completion.time;
+  if (!wanted_.empty()) first = min(first, max(now_, wanted_.front().time));
+  if (first < kNever && !(limit < first)) {
+    come_to(first);
+    hand_over(now_, out);
+    std::size_t const before = loads.size();
+    take_loads(loads);
+    if (loads.size() > before) begun_ = true;
+    return true;
+  }
+  if (limit < kNever) come_to(limit);
+  return false;
+}
+
+void RolloutFleet::take_loads(std::vector<WantedLoad>& loads) {
+  auto const end =
+      std::find_if(wanted_.begin(), wanted_.end(), [&](WantedLoad const& l) { return now_ < l.time; });
+  loads.insert(loads.end(), wanted_.begin(), end);
+  wanted_.erase(wanted_.begin(), end);
+}
+
+void RolloutFleet::adapter_loaded(int e, int adapter) {
+  at(e).adapter_loaded(adapter, now_);
+  next_.set(e, at(e).next_change());
+}
+
+void RolloutFleet::run(Seconds t, Stop stop) {
   for (;;) {
-    bool const cut = to_first_completion && !ready_.empty();
-    Seconds const limit = cut ? min(t, ready_.front().what.completion.time) : t;
+    EngineChange const& next = next_.key(next_.winner());
+    if (stop == Stop::at_event && !wanted_.empty()) {
+      if (wanted_.front().time < next.time) return;  // what else starts at that time starts, too
+    } else {
+      bool const cut = stop != Stop::at_time && !ready_.empty();
+      if (!may_run(next, cut ? min(t, ready_.front().what.completion.time) : t)) return;
+    }
     int const e = next_.winner();
-    if (!may_run(next_.key(e), limit)) return;
     at(e).run_change(finished_);
     collect(e);
   }
 }
 
 void RolloutFleet::collect(int e) {
+  std::size_t const known = wanted_.size();
+  at(e).take_loads(wanted_);
+  for (std::size_t i = known; i < wanted_.size(); ++i) wanted_[i].engine = e;
   for (Completion const& c : finished_) {
     ready_.push_back({order_++, {e, c}});
     std::push_heap(ready_.begin(), ready_.end(), Later{});

@@ -34,6 +34,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
@@ -45,8 +46,9 @@ namespace rollcast {
 struct FleetOptions {
   int engines = 1;
   EngineBalance balance = EngineBalance::contiguous;
-  int feed = 0;            // 0: no limit
-  int most_in_flight = 0;  // 0: no limit; unused with feed
+  int feed = 0;             // 0: no limit
+  int most_in_flight = 0;   // 0: no limit; unused with feed
+  bool by_adapter = false;  // adapter i goes to engine i mod engines, whatever the balance
 };
 
 struct FleetCompletion {
@@ -59,7 +61,8 @@ class RolloutFleet {
   // Engines alike, each with kv_blocks pages; they share the prices. std::logic_error: no engine, a negative
   // limit, and as RolloutEngine.
   RolloutFleet(FleetOptions const& fleet, EngineOptions const& options, std::int64_t kv_blocks,
-               StepPrices const& prices, Seconds least_prefill_step = {});
+               StepPrices const& prices, Seconds least_prefill_step = {},
+               std::shared_ptr<AdapterPlan const> adapters = {});
 
   // Return the engine of each request. std::logic_error: at < now() (after next_time(): at <= now(), and any
   // other outside event), and as RolloutEngine::submit.
@@ -75,6 +78,17 @@ class RolloutFleet {
   // Advances to the next completion, if it is at or before limit, and appends all of that time: true. Else
   // advances to limit (if that is finite): false.
   bool advance_to_completion(Seconds limit, std::vector<FleetCompletion>& out);
+  // Advances to the next completion or wanted load, if it is at or before limit: true, and everything of that
+  // time is appended. Else to limit (if that is finite): false. Completions of a time come first, in a call
+  // of their own, so that they can cause submits; once a load is handed over, what starts at now() has
+  // started, as after next_time(). What would start at limit does not start yet.
+  bool advance_to_event(Seconds limit, std::vector<FleetCompletion>& out, std::vector<WantedLoad>& loads);
+  // Appends the loads wanted up to now() and not handed over, in order of (time, engine): after next_time()
+  // and after the other calls that advance.
+  void take_loads(std::vector<WantedLoad>& loads);
+  // An outside event at now(), also after next_time(): the adapter is in the engine's memory.
+  // std::logic_error if that engine does not wait for it.
+  void adapter_loaded(int engine, int adapter);
   // Until nothing is left that can run; now() is then the time of the last completion. Returns it.
   Seconds run_to_end(std::vector<FleetCompletion>& out);
 
@@ -126,8 +140,10 @@ class RolloutFleet {
   void enter(int e, Request const& r, Seconds at);
   void feed(int e);
   bool limited() const { return feed_ > 0 || most_in_flight_ > 0; }
-  // Runs every change up to t of which all outside events are known, or up to the first completion.
-  void run(Seconds t, bool to_first_completion);
+  // Runs every change up to t of which all outside events are known, or up to the first completion, or to the
+  // first wanted load.
+  enum class Stop { at_time, at_completion, at_event };
+  void run(Seconds t, Stop stop);
   void come_to(Seconds t);
   void check_not_past(Seconds at) const;
   void stand_at_boundary(int e);
@@ -135,6 +151,7 @@ class RolloutFleet {
   void hand_over(Seconds t, std::vector<FleetCompletion>& out);
 
   EngineBalance balance_;
+  bool by_adapter_;
   int feed_;
   int most_in_flight_;
   std::vector<RolloutEngine> engines_;
@@ -150,6 +167,7 @@ class RolloutFleet {
   std::vector<Ready> ready_;  // a heap: finished, at or after now_
   std::int64_t order_ = 0;
   std::vector<Completion> finished_;  // of the engine that runs
+  std::vector<WantedLoad> wanted_;    // loads, not handed over
 };
 
 }  // namespace rollcast

@@ -34,6 +34,10 @@ bool RolloutEngine::schedule() {
     preempted = true;
   };
   chunks_.clear();
+  std::int64_t whole = budget_;
+  while (prompts_apart_ && admit_next(whole)) {
+  }
+  if (!chunks_.empty()) return false;
   int const& needed = page_needs_[static_cast<std::size_t>(phase_)];
   std::int64_t taken = 0;
   while (needed - taken > pages_.available()) {
@@ -56,7 +60,7 @@ bool RolloutEngine::schedule() {
   }
   if (preempted) {
     mark();
-  } else {
+  } else if (!prompts_apart_) {
     while (admit_next(budget)) {
     }
   }
@@ -90,14 +94,21 @@ void RolloutEngine::run_chunks(std::vector<Completion>& out) {
     tokens += c.tokens;
     prefill += prices_.prefill(at(c.sequence).computed, c.tokens);
   }
+  std::int64_t const beside = prompts_apart_ ? 0 : decoding_;
+  double const decode = prompts_apart_ ? 0 : prices_.attention(decoding_, context_, 1);
   Seconds const cost =
-      max(Seconds(prices_.base(decoding_ + static_cast<std::int64_t>(chunks_.size()), decoding_ + tokens) +
-                  prices_.attention(decoding_, context_, 1) + prefill),
+      max(Seconds(prices_.base(beside + static_cast<std::int64_t>(chunks_.size()), beside + tokens) + decode +
+                  prefill),
           least_prefill_step_);
   now_ += cost;
   counters_.busy += cost;
   counters_.prefill_tokens += tokens;
-  pass_steps(1);
+  if (prompts_apart_) {
+    ++counters_.steps;
+    counters_.peak_blocks = std::max(counters_.peak_blocks, pages_.used());
+  } else {
+    pass_steps(1);
+  }
   for (Chunk const& c : chunks_) {
     Sequence& s = at(c.sequence);
     s.computed += c.tokens;

@@ -14,6 +14,7 @@
 #include "sim/memory.hpp"
 #include "sim/sample_shards.hpp"
 #include "sim/score.hpp"
+#include "sim/serving.hpp"
 #include "sim/time_limits.hpp"
 
 namespace rollcast {
@@ -95,6 +96,7 @@ void work(PhaseRun& p) {
   Team* const team = team_of(run, p.phase);
   switch (p.phase) {
     case Phase::generate: {
+      if (run.job.serve) return serve(p);
       if (run.rollout->job.rollout.kind != EngineKind::hf) return generate(p);
       Seconds const start = run.engine.now();
       if (auto const oom = generate_static(p)) stop_out_of_memory(p, *oom, start);

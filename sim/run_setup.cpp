@@ -17,6 +17,7 @@
 #include "sim/followed_memory.hpp"
 #include "sim/memory.hpp"
 #include "sim/platform.hpp"
+#include "sim/serving.hpp"
 
 namespace rollcast {
 namespace {
@@ -189,6 +190,8 @@ void add_rollout(RunState& run) {
       rollout.prices = with_adapter(std::move(rollout.prices), profile, job.model, job.rollout, *adapter);
     rollout.kv_blocks = kv_blocks(job);
     if (overhead != nullptr) rollout.least_prefill_step = least_prefill_step(*overhead, job.model);
+    if (adapter && adapter->sync == AdapterSync::adapter)
+      rollout.least_prefill_step += adapter_launches(profile, job.model, job.rollout, *adapter);
   }
   run.rollout = std::move(rollout);
 }
@@ -221,6 +224,7 @@ void set_up(RunState& run, std::span<Profile const* const> of_pools) {
   add_teams(run);
   for (auto const& pool : run.pools) add_gradient_groups(run, *pool);
   add_rollout(run);
+  if (run.job.serve) set_up_serving(run);
 }
 
 }  // namespace rollcast

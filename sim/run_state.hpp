@@ -35,6 +35,8 @@ struct FollowedRank {
 
 struct Team;
 struct Batch;
+struct AdapterPlan;
+struct AdapterRoutes;
 
 // Where a replica stands in an update.
 struct ReplicaProgress {
@@ -159,6 +161,9 @@ struct RunState {
   std::vector<std::unique_ptr<PoolState>> pools = {};
   std::vector<std::unique_ptr<Team>> teams = {};
   std::optional<RolloutPool> rollout = {};
+  // Of a run that serves adapters which come and go (sim/serving.hpp).
+  std::shared_ptr<AdapterPlan const> adapters = {};
+  std::shared_ptr<AdapterRoutes const> adapter_routes = {};
   // Groups that the step before has left unfinished (partial rollout).
   std::vector<std::pair<std::int64_t, std::vector<StepSample>>> carried = {};
   bool stopped = false;  // the run ended otherwise than completed

@@ -13,6 +13,7 @@
 #include "sim/phases.hpp"
 #include "sim/run_setup.hpp"
 #include "sim/schedules.hpp"
+#include "sim/serving.hpp"
 #include "sim/time_limits.hpp"
 
 namespace rollcast {
@@ -35,6 +36,7 @@ std::string unmeasured_collectives(RunState const& run) {
 }
 
 void drive(RunState& run) {
+  if (run.job.serve) return run_serving(run);
   switch (run.job.schedule.kind) {
     case ScheduleKind::synchronous:
       return run_synchronous(run);

@@ -63,6 +63,7 @@ inline RandomWorkload random_workload(Draw& d) {
   w.options.block_size = d.whole(1, 8);
   w.options.max_num_seqs = d.whole(1, 14);
   w.options.chunked_prefill = d.often(0.7);
+  if (d.often(0.3)) w.options.version = "0.6.5";
   w.options.prefix_caching = d.often(0.7);
   int const longest_prompt = d.whole(1, 40);
   w.longest_response = d.whole(1, 60);

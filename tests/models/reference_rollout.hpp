@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/engine_versions.hpp"
 #include "models/rollout_engine.hpp"
 
 namespace rollcast {
@@ -202,9 +203,17 @@ class ReferenceRollout {
   void step(std::vector<Completion>& out) {
     std::int64_t budget = options_.max_num_batched_tokens;
     bool preempted = false;
+    std::size_t first = 0;  // running_ from here to `scheduled` are in the step
     std::size_t scheduled = 0;
     Load load;
-    while (scheduled < running_.size() && budget > 0) {
+    bool const apart = prompts_apart(options_);
+    std::size_t const before = running_.size();
+    if (apart && admit_waiting(budget, load)) {
+      first = before;
+      scheduled = running_.size();
+    }
+    bool const prompts_alone = scheduled > 0;
+    while (!prompts_alone && scheduled < running_.size() && budget > 0) {
       std::size_t const i = scheduled;
       std::int64_t const n = std::min(running_[i].tokens() - running_[i].computed, budget);
       while (i < running_.size() && !grow(running_[i], running_[i].computed + n)) {
@@ -219,21 +228,7 @@ class ReferenceRollout {
       ++scheduled;
     }
     if (preempted) note();
-    while (!preempted && !waiting_.empty() && budget > 0 &&
-           static_cast<int>(running_.size()) < options_.max_num_seqs) {
-      Live r = waiting_.front();
-      std::int64_t const present = shareable(r) > 0 ? groups_[r.request.group].present : 0;
-      r.computed = present * options_.block_size;
-      if (!options_.chunked_prefill && r.tokens() - r.computed > budget) break;
-      r.chunk = std::min(r.tokens() - r.computed, budget);
-      if (!admit(r)) break;
-      counters_.cached_tokens += present * options_.block_size;
-      load.add(r);
-      budget -= r.chunk;
-      waiting_.pop_front();
-      running_.push_back(r);
-      ++scheduled;
-    }
+    if (!apart && !preempted && admit_waiting(budget, load)) scheduled = running_.size();
 
     double const cost = price(load);
     counters_.decode_context_sum += static_cast<double>(load.context);
@@ -246,7 +241,7 @@ class ReferenceRollout {
     for (std::size_t i = 0; i < running_.size(); ++i) {
       Live& r = running_[i];
       bool ended = false;
-      if (i < scheduled) {
+      if (i >= first && i < scheduled) {
         if (!r.decodes) counters_.prefill_tokens += r.chunk;
         r.computed += r.chunk;
         if (r.computed == r.tokens()) {
@@ -266,6 +261,26 @@ class ReferenceRollout {
     }
     running_.resize(kept);
     note();
+  }
+
+  // Whether any was admitted.
+  bool admit_waiting(std::int64_t& budget, Load& load) {
+    bool any = false;
+    while (!waiting_.empty() && budget > 0 && static_cast<int>(running_.size()) < options_.max_num_seqs) {
+      Live r = waiting_.front();
+      std::int64_t const present = shareable(r) > 0 ? groups_[r.request.group].present : 0;
+      r.computed = present * options_.block_size;
+      if (!options_.chunked_prefill && r.tokens() - r.computed > budget) break;
+      r.chunk = std::min(r.tokens() - r.computed, budget);
+      if (!admit(r)) break;
+      counters_.cached_tokens += present * options_.block_size;
+      load.add(r);
+      budget -= r.chunk;
+      waiting_.pop_front();
+      running_.push_back(r);
+      any = true;
+    }
+    return any;
   }
 
   // Fails unless the pages that are present but idle and the new ones are available together.

@@ -96,6 +96,23 @@ TEST(RolloutEngine, WithoutChunkedPrefillAPromptWaitsForRoom) {
   expect_ended(out, {{1, 2, 2}, {2, 2, 1}, {3, 2, 1}});
 }
 
+// vLLM before 0.8, two at a time. Prompts first: 1 (17 more do not fit), then 2 (done at once), then 3 in its
+// place; 1 and 3 decode (3 done), then 4's prompt (done), then 1 decodes for the last time.
+TEST(RolloutEngine, EarlyReleasesGivePromptsStepsOfTheirOwn) {
+  StepPrices p = one_second();
+  p.dense = {{0, 1}, {0, 0.001}};
+  EngineOptions o = options(4, 2, 20);
+  o.chunked_prefill = false;
+  o.version = "0.6.5";
+  RolloutEngine e(o, 100, p);
+  e.submit({{1, -1, 4, 3}, {2, -1, 17, 1}, {3, -1, 1, 2}, {4, -1, 2, 1}}, seconds(0));
+  std::vector<Completion> out;
+  e.run_to_end(out);
+  // Tokens: 4; 17; 1 (a prompt, 2 being done); 1 and 3 decode (3 done); 2 (4, done); 1 decodes.
+  expect_ended(out, {{2, 2.021, 1}, {3, 4.024, 2}, {4, 5.026, 1}, {1, 6.027, 3}});
+  EXPECT_EQ(e.counters().steps, 6);
+}
+
 TEST(RolloutEngine, PreemptsTheLastAdmittedAndRecomputesIt) {
   StepPrices const p = one_second();
   // 5 pages of 2. Two prompts of 4 take 2 each. Step 2 (contexts 4 -> 5): 1 takes the last page, 2 finds none
