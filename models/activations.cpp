@@ -4,6 +4,8 @@
 #include <cmath>
 #include <initializer_list>
 
+#include "models/arrivals.hpp"
+
 namespace rollcast {
 namespace {
 
@@ -267,6 +269,7 @@ int in_flight(int stage, int pp, std::int64_t micro_batches) {
 std::int64_t longest_sequence(Job const& job) {
   if (job.rollout.max_model_len > 0) return job.rollout.max_model_len;
   Workload const& w = job.workload;
+  if (job.serve && job.serve->arrivals.kind == ArrivalKind::trace) return longest_request(*job.serve, w);
   if (unbounded(w.prompt_tokens) || unbounded(w.response_tokens)) return job.model.max_context;
   return static_cast<std::int64_t>(longest(w.prompt_tokens)) + longest(w.response_tokens);
 }

@@ -81,8 +81,8 @@ Bytes kept_by_head(Architecture const& a, TrainerOptions const& t, double tokens
 // Micro-batches that a stage of a 1F1B pipeline holds at its peak: min(pp - stage, micro-batches).
 int in_flight(int stage, int pp, std::int64_t micro_batches);
 
-// The longest sequence the job allows: the rollout engine's max_model_len, else longest prompt + longest
-// response, else (unbounded) the model's context.
+// The longest sequence the job allows: the rollout engine's max_model_len, else the longest request of a trace
+// that is served, else longest prompt + longest response, else (unbounded) the model's context.
 std::int64_t longest_sequence(Job const& job);
 
 // Tokens on one rank of a full micro-batch of `sequences` sequences (dpo: pairs, two each); with packing of

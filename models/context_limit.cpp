@@ -14,6 +14,7 @@ bool fits(Job job, std::int64_t tokens) {
   job.workload.prompt_tokens = {FixedLength{prompt}};
   job.workload.response_tokens = {FixedLength{static_cast<int>(tokens) - prompt}};
   job.rollout.max_model_len = 0;
+  if (job.serve) job.serve->arrivals = {};  // a trace has lengths of its own
   if (has_rollout(job.algorithm) && !engine_start(on_pool(job, pool_of(job, Role::rollout))).refusal.empty())
     return false;
   for (int pool = 0; pool < static_cast<int>(pools_of(job).size()); ++pool) {

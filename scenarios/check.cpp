@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "models/activations.hpp"
+#include "models/arrivals.hpp"
 #include "models/pools.hpp"
 #include "scenarios/check_collectives.hpp"
 #include "scenarios/check_faults.hpp"
@@ -12,6 +13,7 @@
 #include "scenarios/check_pipeline.hpp"
 #include "scenarios/check_pools.hpp"
 #include "scenarios/check_reliability.hpp"
+#include "scenarios/check_serve.hpp"
 #include "scenarios/check_weight_sync.hpp"
 #include "scenarios/scenario.hpp"
 
@@ -70,10 +72,10 @@ class Checker {
     if (models) {
       check_train_layout();
       check_experts();
-      check_lengths();
       check_packing();
       check_optimizer();
     }
+    if (models || job_.serve) check_lengths();
     if (generates() && engines) check_rollout();
     return std::move(problems_);
   }
@@ -313,8 +315,9 @@ class Checker {
                      "ep", nearest_valid(p.ep, moe.experts, valid));
   }
 
-  // Longest prompt plus longest response; 0: unbounded.
+  // Longest prompt plus longest response, or the longest request of a trace; 0: unbounded.
   std::int64_t longest_sequence() const {
+    if (job_.serve) return longest_request(*job_.serve, job_.workload);
     std::int64_t const prompt = longest(job_.workload.prompt_tokens);
     std::int64_t const response = longest(job_.workload.response_tokens);
     return prompt == 0 || response == 0 ? 0 : prompt + response;
@@ -330,10 +333,12 @@ class Checker {
     std::int64_t const sequence = longest_sequence();
     int const context = job_.model.max_context;
     if (sequence > 0 && context > 0 && sequence > context) {
-      add("workload.response_tokens",
+      bool const trace = job_.serve && job_.serve->arrivals.kind == ArrivalKind::trace;
+      add(trace ? "serve.arrivals.trace" : "workload.response_tokens",
           fmt::format("prompt and response can reach {} tokens, {} takes {}", sequence, job_.model.name,
                       context),
-          "lower max, or set model.max_context");
+          trace ? "take the longer ones out of it, or set model.max_context"
+                : "lower max, or set model.max_context");
     }
   }
 
@@ -457,8 +462,9 @@ std::vector<Problem> check(Job const& job) {
   for (Problem& p : check_reliability(job)) problems.push_back(std::move(p));
   for (Problem& p : check_collectives(job)) problems.push_back(std::move(p));
   for (Problem& p : check_weight_sync(job)) problems.push_back(std::move(p));
+  for (Problem& p : check_serve(job)) problems.push_back(std::move(p));
   if (job.pools.empty()) {
-    std::vector<Problem> const more = Checker(job).run(true, true);
+    std::vector<Problem> const more = Checker(job).run(!job.serve, true);
     problems.insert(problems.begin(), more.begin(), more.end());
     return problems;
   }

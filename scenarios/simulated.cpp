@@ -43,8 +43,10 @@ void add_new_options(Add const& add, Job const& job) {
   refuse(job.score.environment && job.score.environment->keep_kv, "score.environment.keep_kv",
          "KV that is kept during a tool call");
   refuse(job.cluster.storage_fabric.has_value(), "cluster.storage_fabric", "a second network");
-  refuse(job.cluster.storage.read.value > 0 || job.cluster.storage.write.value > 0, "cluster.storage",
-         "a shared file system");
+  bool const read = job.serve && job.serve->adapters.host_adapters > 0 &&
+                    job.serve->adapters.storage == AdapterStorage::shared;
+  refuse(!read && (job.cluster.storage.read.value > 0 || job.cluster.storage.write.value > 0),
+         "cluster.storage", "a shared file system");
 }
 
 }  // namespace
@@ -59,6 +61,7 @@ std::vector<Problem> check_simulated(Scenario const& s) {
   Job const& job = s.job;
   std::string const memory = "'rollcast memory' takes it";
   add_new_options(add, job);
+  if (job.serve) return problems;
   if (job.train.offload.parameters)
     add("train.offload.parameters", "training with parameters in host memory", "remove the key; " + memory);
   if (int const replicas = data_parallel(job); replicas > kMostReplicas) {

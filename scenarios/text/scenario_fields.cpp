@@ -17,6 +17,7 @@
 #include "scenarios/text/measured_fields.hpp"
 #include "scenarios/text/pool_fields.hpp"
 #include "scenarios/text/reliability_fields.hpp"
+#include "scenarios/text/serve_fields.hpp"
 #include "scenarios/text/weight_sync_fields.hpp"
 
 namespace rollcast {
@@ -136,11 +137,16 @@ bool read_cluster(Fields& f, ClusterSpec& c, ScenarioPlace const& place) {
   return good;
 }
 
-void read_framework(Fields& f, FrameworkOptions& o) {
-  o = FrameworkOptions{};
+FrameworkOptions without_framework() {
+  FrameworkOptions o;
   o.kind = FrameworkKind::none;
   o.single_controller = false;
   o.reference_on_host = o.optimizer_offload = o.parameters_offload = false;
+  return o;
+}
+
+void read_framework(Fields& f, FrameworkOptions& o) {
+  o = without_framework();
   auto const read_name = [&](Fields& g, std::string_view key, Value const& v) {
     std::vector<std::string_view> names;
     for (FrameworkKind k : known_frameworks()) {
@@ -180,7 +186,7 @@ void read_framework(Fields& f, FrameworkOptions& o) {
 }
 
 void read_algorithm(Fields& f, Job& job, ScenarioPlace const& place) {
-  f.group("algorithm", "what is trained, and how", [&](Fields& g) {
+  f.group("algorithm", "what is trained, and how; not with serve", [&](Fields& g) {
     describe(g, job.algorithm);
     bool const ppo = job.algorithm.kind == AlgorithmKind::ppo;
     if (g.listing() || ppo) {
@@ -198,7 +204,8 @@ void read_algorithm(Fields& f, Job& job, ScenarioPlace const& place) {
                generates(job.algorithm.kind) ? "rules score; write reward: model" : "nothing is scored");
     }
   });
-  f.require("algorithm", "write for example algorithm: {kind: grpo, prompts: 64, group_size: 32}");
+  f.require("algorithm",
+            "write for example algorithm: {kind: grpo, prompts: 64, group_size: 32}, or serve: {...}");
 }
 
 void read_workload(Fields& f, Job& job, ScenarioPlace const& place) {
@@ -208,14 +215,14 @@ void read_workload(Fields& f, Job& job, ScenarioPlace const& place) {
     g.require("prompt_tokens", "write for example prompt_tokens: 512");
     g.require("response_tokens",
               "write for example response_tokens: {lognormal: {mean: 1000, p95: 2500}, max: 4096}");
-    if (g.listing() || generates(job.algorithm.kind)) {
+    if (g.listing() || (generates(job.algorithm.kind) && !job.serve)) {
       g.number("growth_per_step", job.workload.response_tokens.growth_per_step, {-0.5, 1, false},
                "responses of step s are (1 + growth)^s times as long, before the cut (grpo, ppo)");
       g.number("sibling_correlation", job.workload.sibling_correlation, {0, 0.999, false},
                "of the normal scores of two responses to one prompt (grpo, ppo)");
     } else {
-      g.forbid("growth_per_step", "the lengths of a data set do not grow");
-      g.forbid("sibling_correlation", "a data set has no groups");
+      g.forbid("growth_per_step", job.serve ? "nothing is trained" : "the lengths of a data set do not grow");
+      g.forbid("sibling_correlation", job.serve ? "requests have no groups" : "a data set has no groups");
     }
   });
   f.require("workload", "write for example workload: {prompt_tokens: 512, response_tokens: 1024}");
@@ -238,7 +245,7 @@ void read_rollout(Fields& f, Job& job) {
     for (std::string_view key : {"rollout", "schedule", "score"}) f.forbid(key, why);
     return;
   }
-  f.group("rollout", "the engine that generates (grpo, ppo)", [&](Fields& g) {
+  f.group("rollout", "the engine that generates (grpo, ppo, serve)", [&](Fields& g) {
     read_pool(g, "pool", job, job.role_pools.rollout, "the engines' pool; default: the first");
     std::vector<Pool> const pools = pools_of(job);
     describe(g, job.rollout, pools[static_cast<std::size_t>(job.role_pools.rollout)].cluster.node.gpu);
@@ -249,21 +256,10 @@ void read_rollout(Fields& f, Job& job) {
           [&](Fields& g) { describe(g, job.score); });
 }
 
-}  // namespace
-
-bool read_scenario_fields(Fields& f, Scenario& s, ScenarioPlace const& place) {
-  Job& job = s.job;
-  bool const model = read_model(f, "model", job.model, place, "the model that is trained");
-  if (f.listing()) {
-    Fields inner(f.rows(), "model");
-    describe(inner, job.model, place.catalog);
-  }
-  f.require("model", "write for example model: llama-3.1-8b-instruct");
-  bool const cluster = read_cluster(f, job.cluster, place);
-  f.require("cluster", "write for example cluster: {node: hgx-h100, nodes: 2}");
-  bool const pools = read_pools(f, job, place);
-  read_framework(f, job.framework);
+// The blocks that only training has, framework and pools aside.
+void read_training(Fields& f, Job& job, ScenarioPlace const& place) {
   read_algorithm(f, job, place);
+  if (f.listing()) read_serve(f, job, place.folder);
   read_workload(f, job, place);
   f.group("train", "the trainer", [&](Fields& g) {
     describe(g, job.train);
@@ -281,6 +277,44 @@ bool read_scenario_fields(Fields& f, Scenario& s, ScenarioPlace const& place) {
           [&](Fields& g) { describe(g, job.checkpoint); });
   read_reliability(f, job.reliability);
   read_placement(f, job);
+}
+
+void read_serving(Fields& f, Job& job, ScenarioPlace const& place) {
+  forbid_training(f);
+  job.framework = without_framework();
+  read_serve(f, job, place.folder);
+  if (!job.serve) {  // a problem of the block hides the others
+    for (std::string_view key : {"workload", "rollout"}) f.allow(key);
+    return;
+  }
+  if (job.serve->arrivals.kind != ArrivalKind::trace) read_workload(f, job, place);
+  f.group("rollout", "the engine that generates", [&](Fields& g) {
+    prepare_serving_engine(g, job);
+    describe(g, job.rollout, job.cluster.node.gpu);
+  });
+}
+
+}  // namespace
+
+bool read_scenario_fields(Fields& f, Scenario& s, ScenarioPlace const& place) {
+  Job& job = s.job;
+  bool const serving = serves(f);
+  bool const model = read_model(f, "model", job.model, place, "the model that is trained, or served");
+  if (f.listing()) {
+    Fields inner(f.rows(), "model");
+    describe(inner, job.model, place.catalog);
+  }
+  f.require("model", "write for example model: llama-3.1-8b-instruct");
+  bool const cluster = read_cluster(f, job.cluster, place);
+  f.require("cluster", "write for example cluster: {node: hgx-h100, nodes: 2}");
+  bool pools = true;
+  if (serving) {
+    read_serving(f, job, place);
+  } else {
+    pools = read_pools(f, job, place);
+    read_framework(f, job.framework);
+    read_training(f, job, place);
+  }
   read_measured(f, s.measured);
   read_expected(f, s.expected);
   f.group("watchdog", "when a process ends that waits in a collective",
@@ -289,8 +323,8 @@ bool read_scenario_fields(Fields& f, Scenario& s, ScenarioPlace const& place) {
   f.group("launcher", "what happens when a process ends", [&](Fields& g) { describe(g, job.launcher); });
   f.group("network", "what else is on the network between nodes",
           [&](Fields& g) { describe(g, job.network); });
-  read_faults(f, job);
-  return model && cluster && pools;
+  if (!serving) read_faults(f, job);
+  return model && cluster && pools && (!serving || job.serve);
 }
 
 std::vector<SchemaRow> const& scenario_keys() {

@@ -99,7 +99,8 @@ void apply_preset(Document& d) {
   for (FrameworkKind k : known_frameworks()) {
     if (name_of(k) == text_at(d.root, "framework", "base")) framework = k;
   }
-  if (framework == FrameworkKind::none || find(d.root, "algorithm") == nullptr) return;
+  bool const trains = find(d.root, "algorithm") != nullptr && find(d.root, "serve") == nullptr;
+  if (framework == FrameworkKind::none || !trains) return;
   for (Entry& e : d.root.entries) {
     if (e.key != "framework" || e.value.kind != ValueKind::scalar) continue;
     Value map{ValueKind::map, e.value.mark, "", false, {}, {}};
