@@ -43,6 +43,8 @@ class KvPages {
   // Prompt tokens of the group that are present.
   std::int64_t cached_tokens(int group) const;
 
+  // Out of the available ones, what admit takes.
+  std::int64_t pages_to_admit(int group, std::int64_t tokens) const;
   // Whether admit would succeed.
   bool fits(int group, std::int64_t tokens) const { return pages_to_admit(group, tokens) <= available_; }
   // Admits a member with the group's present pages plus new ones, so that it holds `tokens` tokens; false,
@@ -52,8 +54,10 @@ class KvPages {
   bool extend(int group, std::int64_t held, std::int64_t tokens);
   // Gives up all pages of a running member that holds `tokens` tokens.
   void release(int group, std::int64_t tokens);
-  // Takes pages for sequences that decode; n <= available.
+  // Takes pages for sequences that decode, or for adapters; n <= available.
   void take(std::int64_t n);
+  // Of those taken for adapters, n are empty again.
+  void give(std::int64_t n) { available_ += n; }
   // Forgets every cached page. Only while nothing is held.
   void drop_cache();
 
@@ -73,7 +77,6 @@ class KvPages {
 
   Group& at(int group) { return groups_[static_cast<std::size_t>(group)]; }
   Group const& at(int group) const { return groups_[static_cast<std::size_t>(group)]; }
-  std::int64_t pages_to_admit(int group, std::int64_t tokens) const;  // out of the available ones
   void evict();
   void append_idle(int group);
   void remove_idle(int group);

@@ -1,6 +1,7 @@
 #include "models/rollout_engine.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <stdexcept>
 #include <utility>
@@ -19,7 +20,7 @@ RolloutEngine::RolloutEngine(EngineOptions const& options, std::int64_t kv_block
     : RolloutEngine(options, kv_blocks, StepTable(prices), least_prefill_step, std::move(adapters)) {}
 
 RolloutEngine::RolloutEngine(EngineOptions const& options, std::int64_t kv_blocks, StepTable const& prices,
-                             Seconds least_prefill_step, std::shared_ptr<AdapterPlan const>)
+                             Seconds least_prefill_step, std::shared_ptr<AdapterPlan const> adapters)
     : block_size_(options.block_size),
       max_running_(options.max_num_seqs),
       budget_(options.max_num_batched_tokens),
@@ -31,17 +32,7 @@ RolloutEngine::RolloutEngine(EngineOptions const& options, std::int64_t kv_block
       page_needs_(2 * static_cast<std::size_t>(options.block_size), 0) {
   if (max_running_ < 1 || budget_ < 1)
     throw std::logic_error("a rollout engine needs max_num_seqs and max_num_batched_tokens of at least 1");
-}
-
-void RolloutEngine::adapter_loaded(int, Seconds) {
-  throw std::logic_error("rollout engine: no step waits for this adapter");
-}
-
-void RolloutEngine::take_loads(std::vector<WantedLoad>&) {}
-
-AdapterUse const& RolloutEngine::adapter_use() const {
-  static AdapterUse const none;
-  return none;
+  if (adapters) adapters_.emplace(std::move(adapters));
 }
 
 // ---- outside events
@@ -58,6 +49,28 @@ void RolloutEngine::pause(Seconds at) { announce({at, Act::pause, -1}); }
 
 void RolloutEngine::resume(Seconds at) { announce({at, Act::resume, -1}); }
 
+// A step that has begun does not see it: it acts a moment later, at the step's end.
+void RolloutEngine::adapter_loaded(int adapter, Seconds at) {
+  if (!adapters_ || !adapters_->waits_for(adapter))
+    throw std::logic_error("rollout engine: an adapter that is not on its way");
+  next_is_known_ = false;
+  if (holds_step_) {
+    adapters_->loaded(adapter, at);
+  } else {
+    bool const begun = stretch_.open && stretch_.done == 0;
+    announce({begun ? max(at, Seconds(std::nextafter(now_.value, kNever.value))) : at, Act::loaded, adapter});
+  }
+}
+
+void RolloutEngine::take_loads(std::vector<WantedLoad>& out) {
+  if (adapters_) adapters_->take_loads(out);
+}
+
+AdapterUse const& RolloutEngine::adapter_use() const {
+  static AdapterUse const none;
+  return adapters_ ? adapters_->use() : none;
+}
+
 int RolloutEngine::add(Request const& r) {
   if (r.prompt_tokens < 1 || r.response_tokens < 1)
     throw std::logic_error("a request needs a prompt and a response of at least one token");
@@ -68,7 +81,8 @@ int RolloutEngine::add(Request const& r) {
     throw std::logic_error("a request needs more KV pages than there are");
   if (!chunked_ && longest > budget_)
     throw std::logic_error("without chunked prefill a request must fit in max_num_batched_tokens");
-  int const group = pages_.join(r.group, r.prompt_tokens);
+  if (adapters_) adapters_->check(r.adapter, pages_.pages(longest), pages_.total());
+  int const group = pages_.join(adapters_ ? adapters_->group(r.group, r.adapter) : r.group, r.prompt_tokens);
   int i = static_cast<int>(sequences_.size());
   if (free_places_.empty()) {
     sequences_.emplace_back();
@@ -83,6 +97,7 @@ int RolloutEngine::add(Request const& r) {
   s.response = r.response_tokens;
   s.generated = r.generated;
   s.group = group;
+  if (adapters_) adapters_->add(i, r.adapter);
   s.place = Sequence::Place::announced;
   return i;
 }
@@ -95,14 +110,23 @@ void RolloutEngine::announce(Announced a) {
                     a);
 }
 
+Seconds RolloutEngine::next_interruption() const {
+  Seconds const outside = has_announced() ? announced_[announced_done_].time : kNever;
+  return paused_ ? outside : min(outside, alarm_);
+}
+
 void RolloutEngine::act_due() {
-  if (!has_announced() || now_ < announced_[announced_done_].time) return;
+  if (now_ < next_interruption()) return;
   disturb();
+  if (!(now_ < alarm_)) alarm_ = kNever;
   for (; has_announced() && !(now_ < announced_[announced_done_].time); ++announced_done_) {
     Announced const& a = announced_[announced_done_];
     if (a.act == Act::arrive) {
-      at(a.sequence).place = Sequence::Place::waiting;
-      waiting_.push_back(sequences_, a.sequence);
+      at(a.who).place = Sequence::Place::waiting;
+      waiting_.push_back(sequences_, a.who);
+      if (adapters_) adapters_->arrive(a.who, at(a.who), a.time);
+    } else if (a.act == Act::loaded) {
+      adapters_->loaded(a.who, a.time);
     } else {
       paused_ = a.act == Act::pause;
     }
@@ -117,10 +141,11 @@ void RolloutEngine::act_due() {
 // An outside event changes what the next step does: plans are void. But the first step of a stretch has its
 // pages from the moment at which the stretch is open.
 void RolloutEngine::disturb() {
-  if (stretch_.open && stretch_.done == 0)
+  if (holds_step_ || (stretch_.open && stretch_.done == 0))
     throw std::logic_error("rollout engine: an outside event within a step that has begun");
   next_is_known_ = false;
   stretch_.open = false;
+  blocked_ = false;
   ++counters_.events;
 }
 
@@ -142,7 +167,7 @@ void RolloutEngine::abort_all(std::vector<Completion>& out) {
   std::vector<Announced> const announced(announced_.begin() + static_cast<std::ptrdiff_t>(announced_done_),
                                          announced_.end());
   for (Announced const& a : announced) {
-    if (a.act == Act::arrive) end(a.sequence, true, out);
+    if (a.act == Act::arrive) end(a.who, true, out);
   }
   mark();
 }
@@ -156,11 +181,14 @@ void RolloutEngine::drop_cache() {
 
 void RolloutEngine::end(int i, bool aborted, std::vector<Completion>& out) {
   Sequence& s = at(i);
+  if (adapters_ && s.place != Sequence::Place::announced)
+    adapters_->end(i, s.place == Sequence::Place::waiting);
   if (s.place == Sequence::Place::waiting) {
     waiting_.remove(sequences_, i);
   } else if (s.place == Sequence::Place::announced) {
     announced_.erase(std::find_if(announced_.begin() + static_cast<std::ptrdiff_t>(announced_done_),
-                                  announced_.end(), [&](Announced const& a) { return a.sequence == i; }));
+                                  announced_.end(),
+                                  [&](Announced const& a) { return a.act == Act::arrive && a.who == i; }));
   } else {
     stop_running(i);
   }
@@ -207,9 +235,13 @@ Seconds RolloutEngine::run_to_end(std::vector<Completion>& out) {
 void RolloutEngine::drive(Seconds t, bool to_first_completion, std::vector<Completion>& out) {
   std::size_t const before = out.size();
   for (;;) {
+    if (holds_step_) {
+      if (adapters_->step_waits()) break;
+      start_held_step(out);
+    }
     act_due();
     if (!(now_ < t) || (to_first_completion && out.size() > before)) break;
-    Seconds const limit = has_announced() ? min(t, announced_[announced_done_].time) : t;
+    Seconds const limit = min(t, next_interruption());
     if (!can_run()) {
       if (!(limit < kNever)) break;
       now_ = limit;
@@ -222,7 +254,8 @@ void RolloutEngine::drive(Seconds t, bool to_first_completion, std::vector<Compl
 }
 
 EngineChange RolloutEngine::next_change() const {
-  Seconds const outside = has_announced() ? announced_[announced_done_].time : kNever;
+  if (holds_step_) return {adapters_->step_waits() ? kNever : adapters_->all_there_at(), false};
+  Seconds const outside = next_interruption();
   if (stretch_.open && now_ < outside) return {min(stretch_.start + stretch_.cost, outside), false};
   if (can_run() || !(now_ < outside)) return {now_, true};
   return {outside, false};
@@ -230,13 +263,15 @@ EngineChange RolloutEngine::next_change() const {
 
 void RolloutEngine::run_change(std::vector<Completion>& out) {
   next_is_known_ = false;
-  Seconds const outside = has_announced() ? announced_[announced_done_].time : kNever;
-  if (stretch_.open && now_ < outside) {
+  Seconds const outside = next_interruption();
+  if (holds_step_) {
+    if (!adapters_->step_waits()) start_held_step(out);
+  } else if (stretch_.open && now_ < outside) {
     run_stretch(outside, out);
   } else if (can_run() || !(now_ < outside)) {
     act_due();
     if (can_run()) start_event(out);
-  } else if (has_announced()) {
+  } else if (outside < kNever) {
     now_ = outside;
     act_due();
   }

@@ -38,15 +38,15 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
 
-#include "models/adapter_plan.hpp"
-#include "models/adapter_use.hpp"
 #include "models/finish_queue.hpp"
 #include "models/job.hpp"
 #include "models/kv_pages.hpp"
+#include "models/rollout_adapters.hpp"
 #include "models/sequences.hpp"
 #include "models/step_prices.hpp"
 #include "models/step_table.hpp"
@@ -70,13 +70,6 @@ struct Completion {
   int generated = 0;  // in all its lives; less than response_tokens only when aborted
   bool aborted = false;
   Seconds first_token{};  // end of the step that yielded it; 0 where there is none in this life
-};
-
-// From `time` on an engine waits for this adapter to come into its memory.
-struct WantedLoad {
-  int engine = 0;  // of a fleet
-  int adapter = -1;
-  Seconds time;
 };
 
 // When an engine changes next. A step that starts depends on every outside event at or before `time`, any
@@ -147,11 +140,14 @@ class RolloutEngine {
   // may then be done at now(): std::logic_error.
   void run_change(std::vector<Completion>& out);
 
-  // An outside event: an adapter that was wanted is in the engine's memory from `at` on.
+  // An outside event with a time: an adapter that was wanted is in memory. std::logic_error: it is not on its
+  // way.
   void adapter_loaded(int adapter, Seconds at);
   // Appends the loads wanted since the last call, in order of time.
   void take_loads(std::vector<WantedLoad>& out);
   AdapterUse const& adapter_use() const;  // zeros without adapters
+  // A step waits for adapters, so that its end is not known yet: aborts and drop_cache are std::logic_errors.
+  bool waits_for_adapters() const { return holds_step_; }
 
   // Ends a request at now(), also one only announced. false: unknown or finished.
   bool abort(std::int64_t id, std::vector<Completion>& out);
@@ -168,11 +164,11 @@ class RolloutEngine {
   std::vector<EnginePoint> const& curve() const { return curve_; }
 
  private:
-  enum class Act : std::uint8_t { arrive, pause, resume };
+  enum class Act : std::uint8_t { arrive, pause, resume, loaded };
   struct Announced {
     Seconds time;
     Act act = Act::arrive;
-    int sequence = -1;
+    int who = -1;  // sequence, or adapter that is loaded
   };
   struct Chunk {  // prompt (or recomputed) tokens of one sequence in the next step
     int sequence = -1;
@@ -184,8 +180,10 @@ class RolloutEngine {
     bool open = false;
     Seconds start;
     Seconds busy_at_start;
-    Seconds cost;     // of the whole stretch
-    double base = 0;  // seconds of one step without attention
+    Seconds cost;      // of the whole stretch
+    double base = 0;   // seconds of one step without attention
+    double plain = 0;  // of the base model alone
+    std::int64_t first_step = 0;
     std::int64_t context = 0;
     std::int64_t done = 0;
     std::int64_t length = 0;
@@ -202,18 +200,22 @@ class RolloutEngine {
   void end(int i, bool aborted, std::vector<Completion>& out);
   void mark();
 
-  bool can_run() const { return !paused_ && running_.size() + waiting_.size() > 0; }
+  bool can_run() const { return !paused_ && !blocked_ && running_.size() + waiting_.size() > 0; }
   bool has_announced() const { return announced_done_ < announced_.size(); }
+  // When something from outside, or the patience of who waits, interrupts what goes on.
+  Seconds next_interruption() const;
   // From event to event, until t or (if so asked) the first completion.
   void drive(Seconds t, bool to_first_completion, std::vector<Completion>& out);
   // The event of a boundary: a step with chunks, or a stretch that begins.
   void start_event(std::vector<Completion>& out);
   bool schedule();
   bool admit_next(std::int64_t& budget);
+  void start_held_step(std::vector<Completion>& out);
   void run_chunks(std::vector<Completion>& out);
   void open_stretch(bool preempted);
   void run_stretch(Seconds limit, std::vector<Completion>& out);
   Seconds stretch_cost(std::int64_t steps);
+  double attention_cost(std::int64_t steps);
   std::int64_t first_step_at(Seconds limit);
   void finish_due(std::vector<Completion>& out);
 
@@ -234,11 +236,15 @@ class RolloutEngine {
   Seconds least_prefill_step_;
   StepTable prices_;
   KvPages pages_;
+  std::optional<RolloutAdapters> adapters_;
 
   Seconds now_;
   std::int64_t step_ = 0;   // boundaries passed
   std::int64_t phase_ = 0;  // step_ modulo block_size_
   bool paused_ = false;
+  bool blocked_ = false;                                    // all that could run waits for adapters
+  bool holds_step_ = false;                                 // chunks_ wait for adapters
+  Seconds alarm_{std::numeric_limits<double>::infinity()};  // when somebody is out of patience
   std::vector<Sequence> sequences_;
   std::vector<int> free_places_;
   SequenceList running_;

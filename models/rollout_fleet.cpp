@@ -234,6 +234,8 @@ void RolloutFleet::hand_over(Seconds t, std::vector<FleetCompletion>& out) {
 // ---- interruptions
 
 void RolloutFleet::stand_at_boundary(int e) {
+  if (at(e).waits_for_adapters())
+    throw std::logic_error("a rollout fleet is not interrupted while a step waits for adapters");
   at(e).advance_to(now_, finished_);
   collect(e);
 }

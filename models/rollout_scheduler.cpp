@@ -14,12 +14,24 @@ std::int64_t tokens_to_prefill(Sequence const& s) { return std::int64_t{s.prompt
 }  // namespace
 
 void RolloutEngine::start_event(std::vector<Completion>& out) {
-  bool const preempted = schedule();
-  if (chunks_.empty()) {
+  bool preempted = schedule();
+  // Adapters on their way can leave a sequence too few pages even when it is alone.
+  if (adapters_ && preempted && running_.size() == 0) preempted = schedule();
+  if (adapters_ && running_.size() == 0 && adapters_->any_loading()) {
+    blocked_ = true;
+  } else if (chunks_.empty()) {
     open_stretch(preempted);
+  } else if (adapters_ && adapters_->step_waits()) {
+    holds_step_ = true;
   } else {
     run_chunks(out);
   }
+}
+
+void RolloutEngine::start_held_step(std::vector<Completion>& out) {
+  holds_step_ = false;
+  now_ = max(now_, adapters_->all_there_at());
+  run_chunks(out);
 }
 
 // Decides the next step, as far as it is not plain decoding: takes the pages of its decoding sequences, fills
@@ -35,6 +47,7 @@ bool RolloutEngine::schedule() {
   };
   chunks_.clear();
   std::int64_t whole = budget_;
+  if (prompts_apart_ && adapters_) adapters_->begin_admission();
   while (prompts_apart_ && admit_next(whole)) {
   }
   if (!chunks_.empty()) return false;
@@ -42,8 +55,8 @@ bool RolloutEngine::schedule() {
   std::int64_t taken = 0;
   while (needed - taken > pages_.available()) {
     taken += pages_.available();
-    pages_.take(pages_.available());  // the last cached page goes before a sequence does
-    preempt_last();
+    pages_.take(pages_.available());  // the last cached page goes before an adapter or a sequence does
+    if (!adapters_ || !adapters_->evict_one(pages_)) preempt_last();
   }
   pages_.take(needed - taken);
 
@@ -51,6 +64,7 @@ bool RolloutEngine::schedule() {
   if (int const last = running_.tail(); last >= 0 && at(last).place == Sequence::Place::prefill) {
     Sequence const& s = at(last);
     std::int64_t const n = std::min(tokens_to_prefill(s) - s.computed, budget);
+    if (adapters_) adapters_->evict_for(pages_.pages(s.computed + n) - pages_.pages(s.computed), pages_);
     if (pages_.extend(s.group, s.computed, s.computed + n)) {
       chunks_.push_back({last, n});
       budget -= n;
@@ -61,21 +75,27 @@ bool RolloutEngine::schedule() {
   if (preempted) {
     mark();
   } else if (!prompts_apart_) {
+    if (adapters_) adapters_->begin_admission();
     while (admit_next(budget)) {
     }
+    if (adapters_ && budget > 0) adapters_->prefetch(sequences_, waiting_.head(), now_, pages_);
   }
+  if (adapters_) alarm_ = adapters_->out_of_patience(now_);
   return preempted;
 }
 
 bool RolloutEngine::admit_next(std::int64_t& budget) {
-  int const i = waiting_.head();
-  if (i < 0 || budget <= 0 || running_.size() >= max_running_) return false;
+  if (budget <= 0 || running_.size() >= max_running_) return false;
+  int const i = adapters_ ? adapters_->next(now_, max_running_ - running_.size(), pages_) : waiting_.head();
+  if (i < 0) return false;
   Sequence& s = at(i);
   std::int64_t const cached = pages_.cached_tokens(s.group);
   std::int64_t const missing = tokens_to_prefill(s) - cached;
   if (!chunked_ && missing > budget) return false;
   std::int64_t const n = std::min(missing, budget);
+  if (adapters_ && !adapters_->make_room(i, pages_.pages_to_admit(s.group, cached + n), pages_)) return false;
   if (!pages_.admit(s.group, cached + n)) return false;
+  if (adapters_) adapters_->admit(i, now_, pages_);
   waiting_.remove(sequences_, i);
   running_.push_back(sequences_, i);
   s.place = Sequence::Place::prefill;
@@ -92,14 +112,19 @@ void RolloutEngine::run_chunks(std::vector<Completion>& out) {
   double prefill = 0.0;
   for (Chunk const& c : chunks_) {
     tokens += c.tokens;
-    prefill += prices_.prefill(at(c.sequence).computed, c.tokens);
+    double const attention = prices_.prefill(at(c.sequence).computed, c.tokens);
+    prefill += attention;
+    if (adapters_) adapters_->add_chunk(c.sequence, c.tokens, attention);
   }
   std::int64_t const beside = prompts_apart_ ? 0 : decoding_;
   double const decode = prompts_apart_ ? 0 : prices_.attention(decoding_, context_, 1);
-  Seconds const cost =
-      max(Seconds(prices_.base(beside + static_cast<std::int64_t>(chunks_.size()), beside + tokens) + decode +
-                  prefill),
-          least_prefill_step_);
+  Seconds const work(prices_.base(beside + static_cast<std::int64_t>(chunks_.size()), beside + tokens) + decode +
+                     prefill);
+  Seconds cost = max(work, least_prefill_step_);
+  if (adapters_) {
+    adapters_->begin_steps(now_);
+    cost = adapters_->chunk_step(prices_, work, least_prefill_step_, step_);
+  }
   now_ += cost;
   counters_.busy += cost;
   counters_.prefill_tokens += tokens;
@@ -109,6 +134,7 @@ void RolloutEngine::run_chunks(std::vector<Completion>& out) {
   } else {
     pass_steps(1);
   }
+  if (adapters_) adapters_->end_steps(now_);
   for (Chunk const& c : chunks_) {
     Sequence& s = at(c.sequence);
     s.computed += c.tokens;
@@ -125,14 +151,19 @@ void RolloutEngine::open_stretch(bool preempted) {
   FinishQueue::Entry const* const next = finishing_.next();
   if (next == nullptr) throw std::logic_error("rollout engine: nothing can run");
   std::int64_t length = next->step - step_;
-  if (preempted) {
+  if (preempted && adapters_) {
+    length = 1;
+  } else if (preempted) {
     Sequence const& s = at(waiting_.head());
     std::int64_t const cached = pages_.cached_tokens(s.group);
     if (pages_.fits(s.group, cached + std::min(tokens_to_prefill(s) - cached, budget_ - decoding_)))
       length = 1;
   }
   std::int64_t const more = steps_with_pages(phase_ + 1, pages_.available(), length - 1);
-  stretch_ = {true, now_, counters_.busy, {}, prices_.base(decoding_, decoding_), context_, 0, 1 + more};
+  double const plain = prices_.base(decoding_, decoding_);
+  double const base = adapters_ ? adapters_->decode_step(prices_, plain) : plain;
+  stretch_ = {true, now_, counters_.busy, {}, base, plain, step_, context_, 0, 1 + more};
+  if (adapters_) adapters_->begin_steps(now_);
   stretch_.cost = stretch_cost(stretch_.length);
 }
 
@@ -151,6 +182,13 @@ void RolloutEngine::run_stretch(Seconds limit, std::vector<Completion>& out) {
   now_ = stretch_.start + cost;
   counters_.busy = stretch_.busy_at_start + cost;
   stretch_.done = steps;
+  if (adapters_) {
+    double extra = static_cast<double>(steps) * (stretch_.base - stretch_.plain);
+    if (adapters_->is_split())
+      extra += attention_cost(steps) - prices_.attention(decoding_, stretch_.context, steps);
+    adapters_->decoding_took(extra);
+    adapters_->end_steps(now_);
+  }
   if (steps < stretch_.length) return;
   stretch_.open = false;
   ++counters_.events;
@@ -159,8 +197,12 @@ void RolloutEngine::run_stretch(Seconds limit, std::vector<Completion>& out) {
 }
 
 Seconds RolloutEngine::stretch_cost(std::int64_t steps) {
-  return Seconds(static_cast<double>(steps) * stretch_.base +
-                 prices_.attention(decoding_, stretch_.context, steps));
+  return Seconds(static_cast<double>(steps) * stretch_.base + attention_cost(steps));
+}
+
+double RolloutEngine::attention_cost(std::int64_t steps) {
+  return adapters_ && adapters_->is_split() ? adapters_->attention(prices_, stretch_.first_step, steps)
+                                            : prices_.attention(decoding_, stretch_.context, steps);
 }
 
 // The fewest steps that reach limit, where the whole stretch passes it: a bracketed search that aims by
@@ -208,6 +250,7 @@ void RolloutEngine::pass_steps(std::int64_t n) {
   context_ += n * decoding_;
   step_ += n;
   phase_ = (phase_ + n) % block_size_;
+  if (adapters_) adapters_->pass_steps(n);
 }
 
 // ---- sequences in and out of decoding
@@ -222,6 +265,7 @@ void RolloutEngine::start_decoding(int i) {
   s.finish_step = step_ + (s.response - s.generated);
   ++decoding_;
   context_ += s.computed + 1;
+  if (adapters_) adapters_->start_decoding(i, s.computed + 1, step_);
   add_page_need(s.computed, 1);
   finishing_.push(s.finish_step, i);
 }
@@ -233,17 +277,20 @@ void RolloutEngine::stop_running(int i) {
     s.computed = tokens_to_prefill(s) - 1;
     --decoding_;
     context_ -= s.computed + 1;
+    if (adapters_) adapters_->stop_decoding(i, s.computed + 1, step_);
     add_page_need(s.computed, -1);
     finishing_.remove(i);
   }
   pages_.release(s.group, s.computed);
   running_.remove(sequences_, i);
+  if (adapters_) adapters_->stop_running(i);
 }
 
 void RolloutEngine::return_to_waiting(int i) {
   stop_running(i);
   at(i).place = Sequence::Place::waiting;
   waiting_.push_front(sequences_, i);
+  if (adapters_) adapters_->return_to_front(i);
 }
 
 // A sequence with `computed` tokens in KV needs a page in the steps at which computed is a multiple of the
