@@ -94,7 +94,7 @@ std::optional<ServingHeadline> mean_serving(std::vector<ContenderRun const*> con
   for (ContenderRun const* r : runs) {
     if (!r->headline.serving) continue;
     ServingHeadline const& s = *r->headline.serving;
-    if (!mean) mean = ServingHeadline{s.execution, s.objective, {}};
+    if (!mean) mean = ServingHeadline{s.execution, s.pool, s.objective, {}};
     for (std::size_t i = 0; i < kServingColumns; ++i) {
       if (!s.values[i]) continue;
       mean->values[i] = mean->values[i].value_or(0) + *s.values[i];

@@ -54,8 +54,8 @@ std::string row_of(Contest const& c, std::size_t i) {
   add(p == nullptr ? "" : cell((p->capacity - p->peak).value));
   add(f.collective_wait ? cell(f.collective_wait->longest) : "");
   add(f.collective_wait ? cell(f.collective_wait->timeout) : "");
-  for (std::size_t k = 0; serves(c.unit) && k < kServingColumns; ++k)
-    add(f.serving ? cell(f.serving->values[k]) : "");
+  for (std::size_t column = 0; serves(c.unit) && column < kServingColumns; ++column)
+    add(f.serving ? cell(f.serving->values[column]) : "");
   return row + "\n";
 }
 

@@ -58,7 +58,8 @@ Json serving_json(ContenderFigures const& f) {
   auto const per_thousand = [&](std::optional<double> const& of_run) {
     return requests && of_run ? number(*of_run * 1000 / *requests) : Json();
   };
-  Json out = {{"execution", f.serving ? Json(name_of(f.serving->execution)) : Json()}};
+  Json out = {{"execution", f.serving ? Json(name_of(f.serving->execution)) : Json()},
+              {"pool", f.serving ? Json(name_of(f.serving->pool)) : Json()}};
   for (std::size_t i = 0; i < kServingColumns; ++i) {
     auto const column = static_cast<ServingColumn>(i);
     out[std::string(name_of(column))] = f.serving ? number((*f.serving)[column]) : Json();

@@ -10,7 +10,7 @@
 namespace rollcast {
 namespace {
 
-constexpr double kLeastRatio = 1.01;
+constexpr double kLeastRatio = 1.02;  // less is in how the last answers end
 
 bool is_same(ServiceObjective const& a, ServiceObjective const& b) {
   auto const same = [](Seconds x, Seconds y) { return !(x < y) && !(y < x); };
@@ -43,7 +43,23 @@ std::string first_tokens(ContenderFigures const& best, ContenderFigures const& n
   auto const p99 = [](ContenderFigures const& f) {
     return format(Seconds((*f.serving)[ServingColumn::ttft_p99].value_or(0)));
   };
-  return fmt::format("at p99 the first token comes after {} and {}", p99(best), p99(next));
+  std::string const out = fmt::format("at p99 the first token comes after {} and {}", p99(best), p99(next));
+  return best.gpus == next.gpus ? out : fmt::format("{}, with {} and {} GPUs", out, best.gpus, next.gpus);
+}
+
+Seconds gpu_time(ServingHeadline const& s) {
+  Seconds sum;
+  for (std::size_t i = 0; i < kServingTimes; ++i)
+    sum += Seconds(s[column_of(static_cast<ServingTime>(i))].value_or(0));
+  return sum;
+}
+
+// Of what is won by more GPUs, less GPU time is no reason.
+std::string reason(Contest const& c, ContenderFigures const& best, ContenderFigures const& next) {
+  if (best.gpus > next.gpus && !(gpu_time(*best.serving) < gpu_time(*next.serving)))
+    return fmt::format("it has {} GPUs, the other {}", best.gpus, next.gpus);
+  std::string const why = because(c.serving_why, next.serving->execution);
+  return why.empty() ? why : "per request, " + why;
 }
 
 }  // namespace
@@ -74,7 +90,8 @@ void add_serving_warnings(Contest& c) {
   auto const figures = that_complete(c);
   if (!all_ask_the_same(figures)) {
     c.warnings.push_back(
-        "The contenders do not ask for the same times (serve.slo), so that all requests are counted, in time "
+        "The contenders do not ask for the same times (serve.objective), so that all requests are counted, "
+        "in time "
         "or not.");
   } else if (asks(figures.front()->serving->objective) && c.unit == WorkUnit::request) {
     c.warnings.push_back("None of them has a request in time with every seed, so that all are counted.");
@@ -99,8 +116,8 @@ std::string serving_verdict(Contest const& c) {
         best, next, rate, c.speed.against->ratio, interval, first_tokens(winner, other));
   std::string out = fmt::format("{} serves {:.3g} times as many {} as {} ({})", best, c.speed.against->ratio,
                                 rate, next, interval);
-  std::string const why = because(c.serving_why, other.serving->execution);
-  return out + (why.empty() ? "" : ": per request, " + why) + ".";
+  std::string const why = reason(c, winner, other);
+  return out + (why.empty() ? "" : ": " + why) + ".";
 }
 
 }  // namespace rollcast

@@ -19,7 +19,7 @@ std::optional<WorkUnit> request_unit(Contest const& c);
 // Contenders whose requests, or what they ask for, differ.
 void add_serving_warnings(Contest& c);
 
-// One sentence, as verdict() has it. A ratio below 1.01 is no difference; then the sentence goes on with the
+// One sentence, as verdict() has it. A ratio below 1.02 is no difference; then the sentence goes on with the
 // first tokens.
 std::string serving_verdict(Contest const& c);
 

@@ -68,8 +68,10 @@ std::vector<ContestRow> serving_rows(Contest const& c) {
   rows.push_back({"GPUs", [](ContenderFigures const& f, std::size_t) {
                     return f.gpus > 0 ? fmt::format("{}", f.gpus) : std::string();
                   }});
-  rows.push_back(
-      row_of("adapters", [](ServingHeadline const& s) { return std::string(name_of(s.execution)); }));
+  rows.push_back(row_of("adapters", [](ServingHeadline const& s) {
+    bool const pooled = s.execution == AdapterExecution::batched || s.execution == AdapterExecution::split;
+    return std::string(name_of(s.execution)) + (pooled ? fmt::format(", {} pool", name_of(s.pool)) : "");
+  }));
   rows.push_back({plural_name_of(c.unit) == plural_name_of(WorkUnit::request) ? "requests, of the best"
                                                                               : "in time, of the best",
                   [&c](ContenderFigures const&, std::size_t i) { return speed_text(c.speed_of_best[i]); }});

@@ -15,22 +15,21 @@ std::optional<double> maybe(Json const& j) {
   return j.is_null() ? std::nullopt : std::optional(j.get<double>());
 }
 
-// The execution, the objective, then the columns.
+// The execution, the pool, the objective, then the columns.
 Json serving_json(std::optional<ServingHeadline> const& s) {
   if (!s) return nullptr;
-  Json out = Json::array({static_cast<int>(s->execution), s->objective.ttft.value, s->objective.tpot.value,
-                          s->objective.latency.value});
+  Json out = Json::array({static_cast<int>(s->execution), static_cast<int>(s->pool), s->objective.ttft.value,
+                          s->objective.tpot.value, s->objective.latency.value});
   for (std::optional<double> const& v : s->values) out.push_back(or_null(v));
   return out;
 }
 
 std::optional<ServingHeadline> serving_from(Json const& j) {
   if (j.is_null()) return std::nullopt;
-  ServingHeadline s;
-  s.execution = j.at(0).get<AdapterExecution>();
-  s.objective = {Seconds(j.at(1).get<double>()), Seconds(j.at(2).get<double>()),
-                 Seconds(j.at(3).get<double>())};
-  for (std::size_t i = 0; i < kServingColumns; ++i) s.values[i] = maybe(j.at(4 + i));
+  auto const limit = [&](std::size_t i) { return Seconds(j.at(i).get<double>()); };
+  ServingHeadline s{
+      j.at(0).get<AdapterExecution>(), j.at(1).get<AdapterPool>(), {limit(2), limit(3), limit(4)}, {}};
+  for (std::size_t i = 0; i < kServingColumns; ++i) s.values[i] = maybe(j.at(5 + i));
   return s;
 }
 

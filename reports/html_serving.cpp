@@ -130,7 +130,7 @@ Json times_json(ServingFigures const& f) {
 
 Json figures_json(ServingFigures const& f) {
   Json out = Json::array();
-  auto const add = [&](char const* name, std::string const& text) { out.push_back({name, text}); };
+  auto const add = [&](std::string const& name, std::string const& text) { out.push_back({name, text}); };
   add("requests",
       fmt::format("{} in {}, {:.4g} a second", f.requests, format(f.span), f.requests_per_second));
   if (asks(f.objective))
@@ -138,8 +138,7 @@ Json figures_json(ServingFigures const& f) {
                                objective_text(f.objective)));
   add("tokens", fmt::format("{:.4g} a second of responses, {:.4g} with prompts", f.output_tokens_per_second,
                             f.total_tokens_per_second));
-  add("in flight", fmt::format("{:.3g} requests in the mean, {:.3g} of them without a first token",
-                               f.in_flight, f.waiting));
+  add("in the mean", in_flight_text(f));
   for (auto const& [name, text] : adapter_facts(f)) add(name, text);
   add("fairness", fmt::format("Jain's index {:.3f} of {} tenants", f.fairness, f.tenants));
   return out;

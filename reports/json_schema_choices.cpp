@@ -107,6 +107,7 @@ constexpr JsonKey kCompareKeys[] = {
     {"contenders[].runs[].tokens_per_second", "number or null", "of this seed"},
     {"contenders[].serving.execution", "text or null",
      "of contenders that serve, means over the seeds; null: it did not run"},
+    {"contenders[].serving.pool", "text or null", "fixed or unified"},
     {"contenders[].serving.requests", "number or null", "served"},
     {"contenders[].serving.requests_per_second", "number or null", "over first arrival to last token"},
     {"contenders[].serving.output_tokens_per_second", "number or null", "of responses"},

@@ -68,7 +68,7 @@ std::string_view name_of(ServingColumn c) { return kColumns[static_cast<std::siz
 
 std::optional<ServingHeadline> serving_headline(ServingFigures const& f) {
   if (f.requests == 0) return std::nullopt;
-  ServingHeadline h{f.execution, f.objective, {}};
+  ServingHeadline h{f.execution, f.pool, f.objective, {}};
   for (std::size_t i = 0; i < kServingColumns; ++i) h.values[i] = kColumns[i].of(f);
   return h;
 }

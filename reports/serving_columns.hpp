@@ -57,6 +57,7 @@ using ServingValues = std::array<std::optional<double>, kServingColumns>;
 // What a headline keeps.
 struct ServingHeadline {
   AdapterExecution execution = AdapterExecution::batched;
+  AdapterPool pool = AdapterPool::fixed;
   ServiceObjective objective;
   ServingValues values;
 

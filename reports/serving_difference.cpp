@@ -13,6 +13,8 @@ constexpr double kWorthTelling = 0.01;  // of the other's GPU time
 constexpr double kSecond = 0.1;         // of the savings
 constexpr double kCounterweight = 0.2;
 
+}  // namespace
+
 ServingColumn column_of(ServingTime t) {
   switch (t) {
     case ServingTime::base:
@@ -28,8 +30,6 @@ ServingColumn column_of(ServingTime t) {
   }
   throw std::logic_error("no such ServingTime");
 }
-
-}  // namespace
 
 std::vector<ServingDifference> serving_differences(ServingHeadline const& winner,
                                                    ServingHeadline const& other) {

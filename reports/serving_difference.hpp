@@ -27,7 +27,8 @@ std::vector<ServingDifference> serving_differences(ServingHeadline const& winner
 // no cost. Empty without a saving.
 std::string because(std::vector<ServingDifference> const& differences, AdapterExecution others);
 
-// What the GPUs do in a part.
+// What the GPUs do in a part, and its column.
 char const* noun_of(ServingTime part, AdapterExecution execution);
+ServingColumn column_of(ServingTime t);
 
 }  // namespace rollcast

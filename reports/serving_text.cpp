@@ -14,6 +14,9 @@ constexpr std::size_t kVariantsShown = 8;
 constexpr ServingTime kAllTimes[] = {ServingTime::base, ServingTime::adapters, ServingTime::loads,
                                      ServingTime::switches, ServingTime::idle};
 
+// Without an exponent.
+std::string rate_text(double v) { return v < 9999.5 ? fmt::format("{:.4g}", v) : fmt::format("{:.0f}", v); }
+
 double busy_share(Analysis const& a) {
   double busy = 0;
   for (PoolUse const& p : a.pools) busy += p.busy_fraction * p.gpus;
@@ -68,7 +71,7 @@ std::string loads_text(ServingFigures const& f) {
   std::string out = fmt::format("{} of {}", u.loads, format(u.moved));
   if (u.storage_loads > 0) out += fmt::format(", {} of them from storage first", u.storage_loads);
   if (f.hit_share) out += fmt::format("; {} of what was wanted was there", percent(*f.hit_share));
-  if (u.evictions > 0) out += fmt::format(", {} made room", u.evictions);
+  if (u.evictions > 0) out += fmt::format(", {} evicted", u.evictions);
   if (u.load_time.value > 0)
     out += fmt::format("; they took {}: {} hidden behind steps, {} exposed", format(u.load_time),
                        format(u.load_time - u.exposed), format(u.exposed));
@@ -195,6 +198,12 @@ std::vector<std::pair<std::string, std::string>> adapter_facts(ServingFigures co
   return out;
 }
 
+std::string in_flight_text(ServingFigures const& f) {
+  auto const text = [](double v) { return v < 999.5 ? fmt::format("{:.3g}", v) : fmt::format("{:.0f}", v); };
+  return fmt::format("{} requests in flight, {} of them without a first token", text(f.in_flight),
+                     text(f.waiting));
+}
+
 std::string adapters_text(ServingFigures const& f) {
   std::string const count = fmt::format("{} adapter{}", f.adapters, f.adapters == 1 ? "" : "s");
   switch (f.execution) {
@@ -224,14 +233,13 @@ std::string serving_sentence(Analysis const& a) {
 
 std::string serving_summary(Analysis const& a) {
   ServingFigures const& f = *a.serving;
-  std::string out = fmt::format(
-      "Scenario {}, seed {}, {} requests in {}: {:.4g} output tokens/s, {:.4g} tokens/s with prompts",
-      printable(a.scenario), a.seed, f.requests, format(f.span), f.output_tokens_per_second,
-      f.total_tokens_per_second);
+  std::string out =
+      fmt::format("Scenario {}, seed {}, {} requests in {}: {} output tokens/s, {} tokens/s with prompts",
+                  printable(a.scenario), a.seed, f.requests, format(f.span),
+                  rate_text(f.output_tokens_per_second), rate_text(f.total_tokens_per_second));
   if (a.gpus > 0)
-    out += fmt::format(" ({:.4g} a GPU)", f.total_tokens_per_second / static_cast<double>(a.gpus));
-  out += fmt::format("; in the mean {:.3g} requests in flight, {:.3g} of them without a first token",
-                     f.in_flight, f.waiting);
+    out += fmt::format(" ({} a GPU)", rate_text(f.total_tokens_per_second / static_cast<double>(a.gpus)));
+  out += fmt::format("; in the mean {}", in_flight_text(f));
   if (a.preemptions > 0) out += fmt::format("; {} preemptions", a.preemptions);
   return out + ".";
 }

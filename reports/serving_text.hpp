@@ -24,6 +24,8 @@ std::string adapters_text(ServingFigures const& f);
 std::vector<std::pair<std::string, std::string>> adapter_facts(ServingFigures const& f);
 // "first token within 1.00 s, 50.0 ms a token after it"
 std::string objective_text(ServiceObjective const& o);
+// "23.4 requests in flight, 1.20 of them without a first token"
+std::string in_flight_text(ServingFigures const& f);
 char const* label_of(ServingTime t, AdapterExecution execution);
 
 // Latencies, where the GPUs' time goes and what would save it, adapters, tenants.

@@ -49,7 +49,7 @@ void bind_text(sqlite3_stmt* statement, int place, std::string const& text) {
   sqlite3_bind_text64(statement, place, text.data(), text.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 
-void bind(sqlite3_stmt* statement, int place, Cell const& cell) {
+void bind_cell(sqlite3_stmt* statement, int place, Cell const& cell) {
   if (auto const* const text = std::get_if<std::string>(&cell)) bind_text(statement, place, *text);
   if (auto const* const real = std::get_if<double>(&cell)) sqlite3_bind_double(statement, place, *real);
   if (auto const* const whole = std::get_if<std::int64_t>(&cell))
@@ -227,7 +227,7 @@ std::string SweepStore::add(Row const& row) {
   sqlite3_clear_bindings(insert_.get());
   int place = 0;
   for (std::string const& value : row.values) bind_text(insert_.get(), ++place, value);
-  for (SweepColumn const& c : sweep_columns()) bind(insert_.get(), ++place, c.of(row.headline));
+  for (SweepColumn const& c : sweep_columns()) bind_cell(insert_.get(), ++place, c.of(row.headline));
   bind_text(insert_.get(), ++place, to_text(row.headline));
   int const code = sqlite3_step(insert_.get());
   std::string const error = code == SQLITE_DONE ? std::string() : failure();

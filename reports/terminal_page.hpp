@@ -15,7 +15,8 @@ class TerminalPage {
  public:
   static constexpr int kNameColumns = 22;
 
-  explicit TerminalPage(TerminalOptions const& o) : colour_(o.colour), width_(std::max(o.width, kNarrowest)) {}
+  explicit TerminalPage(TerminalOptions const& o)
+      : colour_(o.colour), width_(std::max(o.width, kNarrowest)) {}
 
   int width() const { return width_; }
   std::string bold(std::string const& s) const { return painted(s, "1"); }

@@ -1,5 +1,5 @@
 // The page of `rollcast compare`: the same work by several runs, side by side.
-import { asTable, bars, h, section, select, table } from './dom.js';
+import { asTable, bars, h, legend, section, select, table } from './dom.js';
 import { digits, figure, gib, percent, seconds } from './format.js';
 import { activityVar, phaseVar, seriesVar } from './theme.js';
 import { cards, verdictSection } from './verdict.js';
@@ -25,6 +25,31 @@ const kFigures = [
   { key: 'mean_staleness', name: 'staleness', text: (v) => `${figure(v)} updates`, less: true },
 ];
 
+// Of contenders that serve, in the place of those above; `of` their key serving.
+const kServingFigures = [
+  { key: 'goodput', name: 'requests in time per second', text: (v) => `${figure(v)}/s` },
+  { key: 'in_time_share', name: 'share of requests in time', text: percent },
+  { key: 'requests_per_second', name: 'requests per second', text: (v) => `${figure(v)}/s` },
+  { key: 'output_tokens_per_second', name: 'output tokens per second', text: (v) => `${figure(v)}/s` },
+  { key: 'ttft_p50', name: 'first token, median', text: seconds, less: true },
+  { key: 'ttft_p99', name: 'first token, p99', text: seconds, less: true },
+  { key: 'tpot_p50', name: 'a token after it, median', text: seconds, less: true },
+  { key: 'tpot_p99', name: 'a token after it, p99', text: seconds, less: true },
+  { key: 'latency_p50', name: 'whole answer, median', text: seconds, less: true },
+  { key: 'latency_p99', name: 'whole answer, p99', text: seconds, less: true },
+  { key: 'gpu_hours_per_thousand_requests', name: 'GPU hours a thousand requests', text: (v) => `${figure(v)} h`, less: true },
+  { key: 'dollars_per_thousand_requests', name: 'price of a thousand requests', text: dollars, less: true },
+  { key: 'fairness', name: 'fairness between tenants', text: digits },
+];
+const kGpuTimes = [['base', 'the base model\u2019s steps', 'compute'], ['adapters', 'adapters in steps', 'communication'], ['loads', 'waits for loads', 'driver'], ['switches', 'merging and unmerging', 'overhead'], ['idle', 'idle', 'unaccounted']];
+
+// Figures by their keys, wherever they are.
+function withServing(c) {
+  return c.serving ? { ...c, ...c.serving } : c;
+}
+
+const kUnits = { token: 'tokens', sample: 'samples', request: 'requests', 'request in time': 'requests in time' };
+
 const kBy = { speed: 'Fastest', gpu_hours: 'Fewest GPU hours', dollars: 'Cheapest' };
 
 function winnerCards(data) {
@@ -38,7 +63,7 @@ function winnerCards(data) {
 // The speed of each against the best, with its interval as a whisker.
 function speedRows(data) {
   return data.contenders.map((c, i) => {
-    if (!known(c.speed_of_best)) return { name: c.name, parts: [], numbers: [c.outcome], words: c.reason || '' };
+    if (!known(c.speed_of_best)) return { name: c.name, parts: [], numbers: [c.serving && c.outcome === 'completed' ? 'none in time' : c.outcome], words: c.reason || '' };
     return { name: c.name, parts: [{ name: 'of the best one\u2019s speed', value: c.speed_of_best, text: percent(c.speed_of_best), color: seriesVar(i) }], low: c.speed_of_best_low, high: c.speed_of_best_high, numbers: [percent(c.speed_of_best), c.speed_of_best < 1 && known(c.speed_of_best_low) ? `95 %: ${percent(c.speed_of_best_low)} to ${percent(c.speed_of_best_high)}` : ''] };
   });
 }
@@ -50,22 +75,23 @@ function speedSection(data) {
   out.querySelectorAll('.stack').forEach((bar, i) => {
     if (known(rows[i].low) && rows[i].high > rows[i].low) bar.append(h('b', { class: 'whisker', style: { left: `${(100 * rows[i].low) / whole}%`, width: `${(100 * (rows[i].high - rows[i].low)) / whole}%` } }));
   });
-  return section('speed', `Speed, in ${data.unit === 'token' ? 'tokens' : 'samples'} per second, against the best`,
-    h('p', { class: 'soft small' }, `${data.steps} steps of ${data.seeds.length} ${data.seeds.length === 1 ? 'seed' : 'seeds'}, the same for all${data.seeds.length > 1 ? '; the line in a bar is its 95 % interval over them' : ''}.`), out);
+  return section('speed', `Speed, in ${kUnits[data.unit]} per second, against the best`,
+    h('p', { class: 'soft small' }, `${data.serving_why ? '' : `${data.steps} steps of `}${data.seeds.length} ${data.seeds.length === 1 ? 'seed' : 'seeds'}, the same for all${data.seeds.length > 1 ? '; the line in a bar is its 95 % interval over them' : ''}.`), out);
 }
 
 function figuresSection(data) {
-  const there = kFigures.filter((f) => data.contenders.some((c) => known(c[f.key])));
+  const contenders = data.contenders.map(withServing);
+  const there = (data.serving_why ? kServingFigures : kFigures).filter((f) => contenders.some((c) => known(c[f.key])));
   if (!there.length) return null;
   const box = h('div');
   const show = (key) => {
     const f = there.find((x) => x.key === key);
-    const whole = Math.max(...data.contenders.map((c) => c[key] || 0)) || 1;
-    box.replaceChildren(bars(data.contenders.map((c, i) => ({ name: c.name, parts: known(c[key]) ? [{ name: f.name, value: c[key], text: f.text(c[key]), color: seriesVar(i) }] : [], numbers: [known(c[key]) ? f.text(c[key]) : 'not known'], words: key === 'step_seconds_mean' && known(c.step_seconds_p10) ? `p10-p90 ${seconds(c.step_seconds_p10)} to ${seconds(c.step_seconds_p90)}` : '' })), whole), h('p', { class: 'soft small' }, f.less ? 'The shorter the better.' : 'The longer the better.'));
+    const whole = Math.max(...contenders.map((c) => c[key] || 0)) || 1;
+    box.replaceChildren(bars(contenders.map((c, i) => ({ name: c.name, parts: known(c[key]) ? [{ name: f.name, value: c[key], text: f.text(c[key]), color: seriesVar(i) }] : [], numbers: [known(c[key]) ? f.text(c[key]) : 'not known'], words: key === 'step_seconds_mean' && known(c.step_seconds_p10) ? `p10-p90 ${seconds(c.step_seconds_p10)} to ${seconds(c.step_seconds_p90)}` : '' })), whole), h('p', { class: 'soft small' }, f.less ? 'The shorter the better.' : 'The longer the better.'));
   };
   show(there[0].key);
   return section('figures', 'Side by side', h('div', { class: 'tools' }, select('Figure', there.map((f) => ({ value: f.key, name: f.name })), there[0].key, show)), box,
-    asTable([{ name: '' }, ...data.contenders.map((c) => ({ name: c.name, num: true }))], () => there.map((f) => [f.name, ...data.contenders.map((c) => (known(c[f.key]) ? f.text(c[f.key]) : ''))])));
+    asTable([{ name: '' }, ...data.contenders.map((c) => ({ name: c.name, num: true }))], () => there.map((f) => [f.name, ...contenders.map((c) => (known(c[f.key]) ? f.text(c[f.key]) : ''))])));
 }
 
 function whySection(data) {
@@ -75,9 +101,22 @@ function whySection(data) {
     table([{ name: 'phase' }, { name: 'cause' }, { name: '' }, { name: 'the fastest', num: true }, { name: 'the next', num: true }, { name: 'saves', num: true }], data.why.map((x) => [x.phase, x.cause, x.change, seconds(x.winner_seconds), seconds(x.next_seconds), seconds(x.saved_seconds)])));
 }
 
+// Where they serve: the GPU time of a request.
+function gpuTimeSection(data) {
+  const there = data.contenders.filter((c) => c.serving && known(c.serving.gpu_seconds_base));
+  if (!there.length) return null;
+  const sum = (c) => kGpuTimes.reduce((s, [key]) => s + (c.serving[`gpu_seconds_${key}`] || 0), 0);
+  const rows = there.map((c) => {
+    const parts = kGpuTimes.map(([key, name, colour]) => ({ name, value: c.serving[`gpu_seconds_${key}`] || 0, color: activityVar(colour) })).map((p) => ({ ...p, text: `${seconds(p.value)}, ${percent(p.value / sum(c))}` }));
+    return { name: c.name, parts, numbers: [seconds(sum(c))], words: parts.filter((p) => p.value >= 0.01 * sum(c)).map((p) => `${p.name} ${seconds(p.value)}`).join(', ') };
+  });
+  return section('gpu-time', 'Where the GPUs\u2019 time goes', h('p', { class: 'soft small' }, 'GPU time of a request.'), bars(rows, Math.max(...there.map(sum))),
+    legend(kGpuTimes.map(([, name, colour]) => ({ name, color: activityVar(colour) }))));
+}
+
 function pathSection(data) {
   const there = data.contenders.filter((c) => (c.critical_path || []).length);
-  if (!there.length) return null;
+  if (!there.length || data.serving_why) return null;
   const whole = Math.max(...there.map((c) => c.critical_path.reduce((s, p) => s + p.seconds, 0)));
   const rows = there.map((c) => ({ name: c.name, parts: c.critical_path.map((p) => ({ name: `${p.phase}: ${p.cause}`, value: p.seconds, text: seconds(p.seconds), color: phaseVar(p.phase) })), numbers: [seconds(c.step_seconds_mean)], words: [...c.critical_path].sort((a, b) => b.seconds - a.seconds).slice(0, 5).map((p) => `${p.phase}: ${p.cause} ${seconds(p.seconds)}`).join(', ') }));
   return section('path', 'Critical paths', h('p', { class: 'soft small' }, 'What a step of each waits for, in order, coloured by phase.'), bars(rows, whole));
@@ -112,7 +151,7 @@ export function comparePage(data, main) {
   const names = data.contenders.map((c) => c.name).join(' or ');
   main.replaceChildren(...[
     verdictSection({ headline: data.verdict, scenario: names }, [data.cost_verdict ? h('p', {}, data.cost_verdict) : null, (data.warnings || []).map((w) => h('p', { class: 'warning' }, w)), cards(winnerCards(data))]),
-    speedSection(data), figuresSection(data), whySection(data), pathSection(data), poolsSection(data), risksSection(data), sourcesSection(data),
+    speedSection(data), figuresSection(data), whySection(data), gpuTimeSection(data), pathSection(data), poolsSection(data), risksSection(data), sourcesSection(data),
   ].flat(9).filter(Boolean));
-  return [['verdict', 'Verdict'], ['speed', 'Speed'], ['figures', 'Figures'], ['why', 'Why'], ['path', 'Critical paths'], ['use', 'Utilization'], ['memory', 'Memory'], ['risks', 'Risks'], ['sources', 'Sources']];
+  return [['verdict', 'Verdict'], ['speed', 'Speed'], ['figures', 'Figures'], ['why', 'Why'], ['gpu-time', 'GPU time'], ['path', 'Critical paths'], ['use', 'Utilization'], ['memory', 'Memory'], ['risks', 'Risks'], ['sources', 'Sources']];
 }

@@ -51,7 +51,7 @@ constexpr Figure kFigures[] = {
     {"requests_per_second", kPositive, "of serving: requests over first arrival to last token"},
     {"output_tokens_per_second", kPositive, "of serving: response tokens over the same time"},
     {"total_tokens_per_second", kPositive, "of serving: prompt and response tokens over the same time"},
-    {"goodput", kNotNegative, "of serving: requests per second that keep serve.slo"},
+    {"goodput", kNotNegative, "of serving: requests per second that keep serve.objective"},
     {"ttft_mean", kNotNegative, "of serving: arrival to first token, mean, in seconds"},
     {"ttft_p50", kNotNegative, "median of it"},
     {"ttft_p90", kNotNegative, "90th percentile of it"},

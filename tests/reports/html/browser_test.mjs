@@ -143,6 +143,16 @@ const cases = {
     await page.setViewportSize({ width: 420, height: 800 });
     await page.waitForFunction(() => document.documentElement.scrollWidth <= innerWidth + 1, null, { timeout: 20000 });
   },
+  async serving(page) {
+    check((await page.textContent('h1')).includes('requests/s are served on'), 'the verdict is not first');
+    await hasTooltip(page, '#latency .chart', 0.5, 0.5);
+    await hasTooltip(page, '#requests .chart', 0.3, 0.2);
+    await zooms(page, '#requests');
+    await speaks(page, '#requests .chart', 'ArrowRight');
+    await tableOpens(page, '#requests');
+    check((await page.locator('#tenants td').count()) > 5, 'no slowest tenants');
+    await isReadable(page);
+  },
   async incident(page) {
     check((await page.textContent('.badge')) === 'oom', 'the outcome is not told');
     check((await page.locator('#incident td').count()) > 3, 'no timeline of the incident');
@@ -178,6 +188,7 @@ const cases = {
 
 const files = {
   run: () => runPage('examples/grpo-8b-colocated.yaml'),
+  serving: () => runPage('serving/64-adapters-fixed-pool.yaml'),
   incident: () => runPage('incidents/B1-entropy-logits.yaml'),
   large: () => runPage('examples/grpo-8b-colocated.yaml', ['--steps', '1', '--set', 'cluster.nodes=2048', '--set', 'algorithm.prompts=4096', '--set', 'algorithm.train_batch=16384']),
   compare: () => pageWith('compare'),
