@@ -88,8 +88,8 @@ std::vector<ContestRow> serving_rows(Contest const& c) {
                          [](ContenderFigures const& f) { return (*f.serving)[C::requests].value_or(0); }));
   rows.push_back(
       cost_of("  of 1,000,000 tokens", 1e6, [](ContenderFigures const& f) { return f.tokens_per_step; }));
-  rows.push_back(
-      {"GPU time of a request", [](ContenderFigures const&, std::size_t) { return std::string(" "); }});
+  rows.push_back({"GPU time of a request",
+                  [](ContenderFigures const& f, std::size_t) { return std::string(f.serving ? " " : ""); }});
   rows.push_back(part_of(ServingTime::base, C::gpu_seconds_base));
   rows.push_back(part_of(ServingTime::adapters, C::gpu_seconds_adapters));
   rows.push_back(part_of(ServingTime::loads, C::gpu_seconds_loads));

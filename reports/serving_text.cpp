@@ -68,8 +68,9 @@ std::string use_text(ServingFigures const& f) {
 
 std::string loads_text(ServingFigures const& f) {
   AdapterUse const& u = f.use;
-  std::string out = fmt::format("{} of {}", u.loads, format(u.moved));
-  if (u.storage_loads > 0) out += fmt::format(", {} of them from storage first", u.storage_loads);
+  std::string out = fmt::format("{}", u.loads);
+  if (u.storage_loads > 0) out += fmt::format(" ({} of them from storage first)", u.storage_loads);
+  out += fmt::format(", {} in all", format(u.moved));
   if (f.hit_share) out += fmt::format("; {} of what was wanted was there", percent(*f.hit_share));
   if (u.evictions > 0) out += fmt::format(", {} evicted", u.evictions);
   if (u.load_time.value > 0)

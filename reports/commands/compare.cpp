@@ -65,7 +65,17 @@ struct Entries {
   std::vector<Problem> problems;        // of the contenders that cannot be read
   std::vector<Problem> slips;           // keys of --with that nobody knows: no layout that cannot be
   std::vector<std::string> gpus;        // of all that can
+  int serve = 0;                        // of them
+  int train = 0;
 };
+
+// One sentence where they do nothing that can be compared; empty if they do.
+std::string mixed(Entries const& e, std::int64_t run_steps) {
+  if (e.serve > 0 && e.train > 0)
+    return "some contenders serve requests and others train; compare them apart from each other";
+  if (e.serve > 0 && run_steps > 0) return "--run-steps: the contenders serve requests and have no steps";
+  return {};
+}
 
 // "two.yaml", "two.yaml (2)" of a name that stands already.
 std::string distinct(std::string const& name, std::vector<Contender> const& others) {
@@ -87,6 +97,7 @@ void enter(Entries& e, ScenarioSource source, std::string const& variant) {
   c.sets = source.options.sets;
   if (read.scenario) {
     c.work = case_of(*read.scenario).work;
+    ++(read.scenario->job.serve ? e.serve : e.train);
     for (Pool const& p : pools_of(read.scenario->job)) e.gpus.push_back(p.cluster.node.gpu.name);
   } else {
     e.problems.insert(e.problems.end(), read.problems.begin(), read.problems.end());
@@ -162,6 +173,7 @@ int compare(Arguments const& a) {
     print_problems(e.gpus.empty() ? e.problems : e.slips);
     return 2;
   }
+  if (std::string const problem = mixed(e, a.run_steps); !problem.empty()) return refuse(problem);
   std::vector<GpuRent> rents;
   for (std::string const& price : a.prices) {
     rents.push_back(*rent_from(price));

@@ -28,7 +28,7 @@ struct Serving {
 };
 
 // Rank 16 on q and v of 32 layers of width 4,096 at 3.35 TB/s: a token moves 4 B x 16 + 2 B x 4,096 or twice
-// that, an adapter 2 B x 16 x 4,096; launches of 4 us, assumed.
+// that, an adapter 2 B x 16 x 4,096.
 std::shared_ptr<AdapterPlan const> plan_of(Serving const& s) {
   AdapterPlan p;
   p.options.count = kAdapters;
@@ -42,7 +42,7 @@ std::shared_ptr<AdapterPlan const> plan_of(Serving const& s) {
   p.pages = {8};
   for (double const reads : {1.0, 2.0, 1.0, 2.0}) {
     double const token = (4 * 16 + reads * 2 * 4096) / workload1024::kBandwidth;
-    p.kernels.kernels.push_back({32, 4e-6, {token}, {2.0 * 16 * 4096 / workload1024::kBandwidth}});
+    p.kernels.kernels.push_back({32, {}, {{token, 2.0 * 16 * 4096 / workload1024::kBandwidth, 0}}});
   }
   return std::make_shared<AdapterPlan const>(p);
 }

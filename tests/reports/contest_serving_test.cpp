@@ -122,7 +122,7 @@ TEST(ContestServing, TheTableHasRatesCostAndWhereTheTimeGoes) {
   EXPECT_THAT(text, HasSubstr("in time, of the best"));
   EXPECT_THAT(text, HasSubstr("cost of 1,000 requests                  1.11 h, 2.22 $"));
   EXPECT_THAT(text, HasSubstr("  of 1,000,000 tokens                   1.11 h, 2.22 $"));
-  EXPECT_THAT(text, HasSubstr("  adapters in steps                        1.00 s, 25 %"));
+  EXPECT_THAT(text, HasSubstr("  adapters in steps                       1.00 s, 25 %"));
   EXPECT_THAT(text, Not(HasSubstr("samples/s")));
   EXPECT_THAT(
       text,
