@@ -78,7 +78,7 @@ TEST(Serving, AColdAdapterComesBeforeTheFirstToken) {
     auto const at = served(job);
     EXPECT_NEAR(ttft(at, 0) - ttft(at, 1), rank == 16 ? kCalls : kRank64, 1e-8) << rank;
     // No other token waits.
-    EXPECT_NEAR(at[2] - at[1], at[6] - at[5], 1e-9) << rank;
+    EXPECT_NEAR(at.at(2) - at.at(1), at.at(6) - at.at(5), 1e-9) << rank;
   }
 }
 
@@ -117,9 +117,9 @@ TEST(Serving, AUserAsksAgainWhenAnswered) {
   job.workload.response_tokens = {LogNormalLength{3.5, 0.8, 300}, 0, 300};
   auto const at = served(job);
   std::vector<double> finish;
-  for (std::size_t i = 0; i < 50; ++i) finish.push_back(at[4 * i + 2]);
+  for (std::size_t i = 0; i < 50; ++i) finish.push_back(at.at(4 * i + 2));
   std::sort(finish.begin(), finish.end());
-  for (std::size_t i = 0; i < 50; ++i) EXPECT_DOUBLE_EQ(at[4 * i], i < 3 ? 0 : finish[i - 3]) << i;
+  for (std::size_t i = 0; i < 50; ++i) EXPECT_DOUBLE_EQ(at.at(4 * i), i < 3 ? 0 : finish[i - 3]) << i;
 }
 
 // Without adapters their number, ranks and pools mean nothing; where each engine has one merged for good,
@@ -137,11 +137,12 @@ TEST(Serving, WithoutKernelsItIsThePlainFleet) {
   auto const apart = served(job);
   auto const requests = serve_requests(*job.serve, job.workload, 1);
   ASSERT_EQ(apart.size(), plain.size());
-  for (std::size_t i = 0; i < requests.size(); ++i) EXPECT_DOUBLE_EQ(apart[4 * i + 3], requests[i].adapter);
+  for (std::size_t i = 0; i < requests.size(); ++i)
+    EXPECT_DOUBLE_EQ(apart.at(4 * i + 3), requests[i].adapter);
   trace(job, {{Seconds(0), 100, 50, 1}});
   auto const merged = served(job);
   job.serve->adapters.execution = AdapterExecution::none;
-  EXPECT_DOUBLE_EQ(served(job)[2], merged[2]);
+  EXPECT_DOUBLE_EQ(served(job)[2], merged.at(2));
 }
 
 // Requests of -1 load nothing.
