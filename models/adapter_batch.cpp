@@ -55,19 +55,36 @@ void AdapterBatch::add_chunk(int adapter, std::int64_t tokens, double seconds) {
   if (adapter >= 0) of(adapter).tokens += static_cast<double>(tokens);
 }
 
-double AdapterBatch::chunk_step(StepTable& prices, double work, double least, std::int64_t step) {
+int AdapterBatch::adapters_with_chunks() const {
+  return static_cast<int>(std::count_if(chunked_.begin(), chunked_.end(), [](int a) { return a >= 0; }));
+}
+
+double AdapterBatch::chunk_kernels(bool alone) const {
+  if (!alone) return adapter_step_time(plan_->kernels, of_variants_).value;
+  std::vector<AdapterCounts> counts(of_variants_.size());
+  for (int const a : chunked_) {
+    if (a < 0) continue;
+    AdapterCounts& c = counts[static_cast<std::size_t>(variant(a))];
+    c.tokens += static_cast<double>(part(a).chunk_tokens);
+    ++c.distinct;
+  }
+  return adapter_step_time(plan_->kernels, counts).value;
+}
+
+double AdapterBatch::chunk_step(StepTable& prices, double work, double least, std::int64_t step, bool alone) {
   double cost = std::max(work, least);
-  if (execution_ == AdapterExecution::batched && distinct_ > 0) {
-    double const kernels = adapter_step_time(plan_->kernels, of_variants_).value;
-    cost = std::max(work + kernels, least + host_time_);
+  int const distinct = alone ? adapters_with_chunks() : distinct_;
+  if (execution_ == AdapterExecution::batched && distinct > 0) {
+    cost = std::max(work + chunk_kernels(alone), least + host_time_);
   } else if (is_split()) {
     cost = 0;
-    for (int const a : active_) {
+    for (int const a : alone ? chunked_ : active_) {
       Part const& p = part(a);
-      std::int64_t const tokens = p.decoding + p.chunk_tokens;
-      double const own = prices.base(p.decoding + p.chunks, tokens) +
-                         prices.attention(p.decoding, p.context_at_0 + p.decoding * step, 1) + p.prefill +
-                         split_time(a, tokens);
+      std::int64_t const decoding = alone ? 0 : p.decoding;
+      std::int64_t const tokens = decoding + p.chunk_tokens;
+      double const attention = alone ? 0 : prices.attention(decoding, p.context_at_0 + decoding * step, 1);
+      double const own =
+          prices.base(decoding + p.chunks, tokens) + attention + p.prefill + split_time(a, tokens);
       cost += p.chunks > 0 ? std::max(own, least) : own;
     }
   }

@@ -39,8 +39,9 @@ class AdapterBatch {
   // Prompt tokens of one sequence in the next step, `seconds` of attention.
   void add_chunk(int adapter, std::int64_t tokens, double seconds);
   // A step with those chunks: `work` is what the base model's takes on the GPU, `least` what its launches
-  // take. The chunks are done with.
-  double chunk_step(StepTable& prices, double work, double least, std::int64_t step);
+  // take. The chunks are done with. alone: nobody decodes in it.
+  double chunk_step(StepTable& prices, double work, double least, std::int64_t step, bool alone);
+  int adapters_with_chunks() const;
   // A step of decoding without its attention, where the base model's takes `base`.
   double decode_step(StepTable& prices, double base);
   // Whether attention is that of attention(): of `steps` decode steps from `step` on, summed.
@@ -62,6 +63,7 @@ class AdapterBatch {
   Part const& part(int adapter) const { return parts_[static_cast<std::size_t>(adapter + 1)]; }
   int variant(int adapter) const { return adapter % static_cast<int>(of_variants_.size()); }
   AdapterCounts& of(int adapter) { return of_variants_[static_cast<std::size_t>(variant(adapter))]; }
+  double chunk_kernels(bool alone) const;
   double split_time(int adapter, std::int64_t tokens) const;
 
   std::shared_ptr<AdapterPlan const> plan_;

@@ -226,8 +226,10 @@ void RolloutAdapters::take_loads(std::vector<WantedLoad>& out) {
 
 // ---- steps
 
-Seconds RolloutAdapters::chunk_step(StepTable& prices, Seconds work, Seconds least, std::int64_t step) {
-  Seconds const cost(batch_.chunk_step(prices, work.value, least.value, step));
+Seconds RolloutAdapters::chunk_step(StepTable& prices, Seconds work, Seconds least, std::int64_t step,
+                                    bool alone) {
+  if (alone) use_.distinct_steps += batch_.adapters_with_chunks();
+  Seconds const cost(batch_.chunk_step(prices, work.value, least.value, step, alone));
   use_.kernel_time += cost - max(work, least);
   return cost + switch_time();
 }

@@ -81,7 +81,7 @@ class RolloutAdapters {
     batch_.add_chunk(queue_.adapter(sequence), tokens, seconds);
   }
   // As AdapterBatch::chunk_step, after the switch to another merged adapter where one is due.
-  Seconds chunk_step(StepTable& prices, Seconds work, Seconds least, std::int64_t step);
+  Seconds chunk_step(StepTable& prices, Seconds work, Seconds least, std::int64_t step, bool alone);
   double decode_step(StepTable& prices, double base) { return batch_.decode_step(prices, base); }
   bool is_split() const { return batch_.is_split(); }
   double attention(StepTable& prices, std::int64_t step, std::int64_t steps) {

@@ -209,6 +209,7 @@ class RolloutEngine {
   // The event of a boundary: a step with chunks, or a stretch that begins.
   void start_event(std::vector<Completion>& out);
   bool schedule();
+  void admit_waiting(std::int64_t budget);
   bool admit_next(std::int64_t& budget);
   void start_held_step(std::vector<Completion>& out);
   void run_chunks(std::vector<Completion>& out);

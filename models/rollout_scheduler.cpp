@@ -17,6 +17,7 @@ void RolloutEngine::start_event(std::vector<Completion>& out) {
   bool preempted = schedule();
   // Adapters on their way can leave a sequence too few pages even when it is alone.
   if (adapters_ && preempted && running_.size() == 0) preempted = schedule();
+  if (adapters_) alarm_ = adapters_->out_of_patience(now_);
   if (adapters_ && running_.size() == 0 && adapters_->any_loading()) {
     blocked_ = true;
   } else if (chunks_.empty()) {
@@ -35,28 +36,30 @@ void RolloutEngine::start_held_step(std::vector<Completion>& out) {
 }
 
 // Decides the next step, as far as it is not plain decoding: takes the pages of its decoding sequences, fills
-// chunks_; true if it preempted. The order in which single sequences ask for their page does not matter: each
-// that fails preempts the last of all, so what stays is the longest leading part of the running list whose
-// needs are met.
+// chunks_; true if it made room that the next boundary may give to somebody. The order in which single
+// sequences ask for their page does not matter: each that fails preempts the last of all, so what stays is
+// the longest leading part of the running list whose needs are met.
 bool RolloutEngine::schedule() {
   bool preempted = false;
+  bool evicted = false;
   auto const preempt_last = [&] {
     return_to_waiting(running_.tail());
     ++counters_.preemptions;
     preempted = true;
   };
   chunks_.clear();
-  std::int64_t whole = budget_;
-  if (prompts_apart_ && adapters_) adapters_->begin_admission();
-  while (prompts_apart_ && admit_next(whole)) {
+  if (prompts_apart_) {
+    admit_waiting(budget_);
+    if (!chunks_.empty()) return false;
   }
-  if (!chunks_.empty()) return false;
   int const& needed = page_needs_[static_cast<std::size_t>(phase_)];
   std::int64_t taken = 0;
   while (needed - taken > pages_.available()) {
     taken += pages_.available();
     pages_.take(pages_.available());  // the last cached page goes before an adapter or a sequence does
-    if (!adapters_ || !adapters_->evict_one(pages_)) preempt_last();
+    bool const found = adapters_ && adapters_->evict_one(pages_);
+    evicted = evicted || found;
+    if (!found) preempt_last();
   }
   pages_.take(needed - taken);
 
@@ -75,13 +78,18 @@ bool RolloutEngine::schedule() {
   if (preempted) {
     mark();
   } else if (!prompts_apart_) {
-    if (adapters_) adapters_->begin_admission();
-    while (admit_next(budget)) {
-    }
-    if (adapters_ && budget > 0) adapters_->prefetch(sequences_, waiting_.head(), now_, pages_);
+    admit_waiting(budget);
   }
-  if (adapters_) alarm_ = adapters_->out_of_patience(now_);
-  return preempted;
+  // Where admission comes first, an adapter that has made room since may let somebody in at the next
+  // boundary.
+  return preempted || (prompts_apart_ && evicted);
+}
+
+void RolloutEngine::admit_waiting(std::int64_t budget) {
+  if (adapters_) adapters_->begin_admission();
+  while (admit_next(budget)) {
+  }
+  if (adapters_ && budget > 0) adapters_->prefetch(sequences_, waiting_.head(), now_, pages_);
 }
 
 bool RolloutEngine::admit_next(std::int64_t& budget) {
@@ -123,7 +131,7 @@ void RolloutEngine::run_chunks(std::vector<Completion>& out) {
   Seconds cost = max(work, least_prefill_step_);
   if (adapters_) {
     adapters_->begin_steps(now_);
-    cost = adapters_->chunk_step(prices_, work, least_prefill_step_, step_);
+    cost = adapters_->chunk_step(prices_, work, least_prefill_step_, step_, prompts_apart_);
   }
   now_ += cost;
   counters_.busy += cost;

@@ -83,6 +83,7 @@ class ReferenceServing {
     std::int64_t own = 0;
     std::int64_t room = 0;
     bool decodes = false;
+    bool sits_out = false;  // a step of prompts alone
     std::int64_t chunk = 0;
 
     std::int64_t tokens() const { return std::int64_t{request.prompt_tokens} + generated; }
@@ -375,8 +376,12 @@ class ReferenceServing {
   bool step(std::vector<Completion>& out) {
     std::int64_t budget = options_.max_num_batched_tokens;
     bool preempted = false;
-    std::size_t scheduled = 0;
-    for (; scheduled < running_.size(); ++scheduled) {
+    bool const apart = prompts_apart(options_);
+    std::size_t const before_them = running_.size();
+    if (apart) admit_waiting(budget);
+    bool const alone = running_.size() > before_them;
+    for (std::size_t i = 0; alone && i < before_them; ++i) running_[i].sits_out = true;
+    for (std::size_t scheduled = 0; !alone && scheduled < running_.size(); ++scheduled) {
       std::size_t const i = scheduled;
       std::int64_t const n = std::min(running_[i].tokens() - running_[i].computed, budget);
       while (i < running_.size()) {
@@ -393,7 +398,7 @@ class ReferenceServing {
       running_[i].chunk = n;
       budget -= n;
     }
-    if (!preempted) admit_waiting(budget);
+    if (!preempted && !apart) admit_waiting(budget);
     if (running_.empty()) return preempted;
     if (blocking()) {
       double ready = now_;
@@ -416,6 +421,10 @@ class ReferenceServing {
     before.swap(running_);
     std::vector<int> ended;
     for (Live r : before) {
+      if (std::exchange(r.sits_out, false)) {
+        running_.push_back(r);
+        continue;
+      }
       if (!r.decodes) counters_.prefill_tokens += r.chunk;
       r.computed += r.chunk;
       bool end = false;
@@ -449,6 +458,7 @@ class ReferenceServing {
     std::map<int, ReferenceLoad> parts;
     std::vector<AdapterCounts> counts(plan_.options.variants.size());
     for (Live const& r : running_) {
+      if (r.sits_out) continue;
       int const a = r.request.adapter;
       if (a >= 0 && parts.find(a) == parts.end()) {
         ++counts[variant(a)].distinct;

@@ -41,7 +41,6 @@ RandomServing random_serving(std::uint64_t seed) {
   RandomServing s;
   s.seed = seed;
   s.workload = random_workload(d);
-  s.workload.options.version.clear();  // prompts beside decoding
   AdapterPlan const plan = random_plan(d);
   if (plan.options.pool == AdapterPool::unified)
     s.workload.kv_blocks += *std::max_element(plan.pages.begin(), plan.pages.end());
