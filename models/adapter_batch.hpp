@@ -1,13 +1,10 @@
 // The running sequences of a rollout engine by adapter, and what a step of them costs beyond the base
 // model's.
 //
-//   batched  a step of the base model + adapter_step_time of the tokens and distinct adapters of each
-//   variant;
-//            one with prompt tokens takes at least its launches, those of the adapters' kernels (
-//            adapter_host_time) among them
-//   split    the sum over the adapters (the base model alone is one more) of a step of the base model for
-//   their
-//            sequences + adapter_split_time; each with prompt tokens takes at least its launches
+//   batched  a step of the base model, and adapter_step_time of the tokens and distinct adapters of each
+//            variant; one with prompt tokens and adapters takes at least its launches and adapter_host_time
+//   split    the sum over the adapters (and the base model alone) of a step of the base model for their
+//            sequences and adapter_split_time; each with prompt tokens takes at least its launches
 //   merged, deployments, none   a step of the base model
 #pragma once
 

@@ -210,6 +210,7 @@ void RolloutAdapters::want(int adapter, Seconds now, KvPages& kv) {
 }
 
 void RolloutAdapters::loaded(int adapter, Seconds at) {
+  if (!resident_.is_loading(adapter)) throw std::logic_error("rollout engine: an adapter came twice");
   resident_.loaded(adapter);
   if (awaits_[static_cast<std::size_t>(adapter)]) --awaited_;
   if (batch_.sequences(adapter) == 0) queue_.move(adapter, AdapterPlace::resident);

@@ -29,6 +29,27 @@
 // order of time, then of call; the others act at now(). Where advance_to cuts the time changes no result, not
 // even the last bit. Completions of one boundary come in admission order.
 //
+// Adapters. With an AdapterPlan each request has an adapter, or the base model alone (-1); without one it is
+// as above, to the last bit. What is new in a step:
+// - The order of who waits is that of models/adapter_queue.hpp. Passed over is whose adapter cannot join:
+//   the batch would have more than batch_limit; every slot holds one that is used or on its way; it is on
+//   its way itself. Want of KV pages, budget or seats ends admission as ever; so does want of an adapter's
+//   pages (unified pool). Merged, the batch has one adapter, or none, which counts as one.
+// - Patience: once the first to have arrived of those that wait has waited so long, nobody else is tried.
+//   That moment acts as an outside event does.
+// - Pages are taken from those empty, those only cached, unused adapters (unified pool, in the order of
+//   models/resident_adapters.hpp); only then is a sequence preempted.
+// - Loading, blocking: a step that admits requests whose adapters are absent wants their loads and starts
+//   when all are there. Outside events in the meantime act after it.
+// - Loading, overlapped: who comes first and lacks its adapter wants the load and is passed over until it is
+//   there; no more loads than would fit the batch limit and the seats. Then, with budget left, the adapters
+//   of the first `prefetch` waiting requests are wanted, and none of these is evicted for that, nor that of
+//   who comes next. Where nothing else can run the engine waits for a load.
+// - Execution none and deployments: adapters need nothing.
+// - A step takes what models/adapter_batch.hpp says. Merged: before the first step with another adapter than
+//   the one in the weights that one is taken out and the other merged (AdapterPlan::merge), in that step.
+// - The KV of a prompt is that of one adapter: only requests with the same one share it.
+//
 // An engine can be copied, to ask what would happen. Copies, and engines made from one StepTable, share the
 // prices.
 //
@@ -43,6 +64,7 @@
 #include <optional>
 #include <vector>
 
+#include "models/box.hpp"
 #include "models/finish_queue.hpp"
 #include "models/job.hpp"
 #include "models/kv_pages.hpp"
@@ -85,7 +107,8 @@ struct EnginePoint {
   Seconds time;
   int running = 0;
   int waiting = 0;
-  std::int64_t used_blocks = 0;  // held by running sequences, shared pages once; not those only cached
+  // Held by running sequences, shared pages once, and by adapters in a unified pool; not those only cached.
+  std::int64_t used_blocks = 0;
 };
 
 struct EngineCounters {
@@ -107,7 +130,7 @@ struct EngineCounters {
 class RolloutEngine {
  public:
   // kv_blocks: pages available. std::logic_error: an option below 1, kv_blocks below 1, prices that check()
-  // refuses.
+  // refuses; as RolloutAdapters.
   RolloutEngine(EngineOptions const& options, std::int64_t kv_blocks, StepPrices const& prices,
                 Seconds least_prefill_step = {}, std::shared_ptr<AdapterPlan const> adapters = {});
   RolloutEngine(EngineOptions const& options, std::int64_t kv_blocks, StepTable const& prices,
@@ -116,7 +139,7 @@ class RolloutEngine {
   // std::logic_error for a request that can never run (the scenario checks refuse it before): more pages than
   // kv_blocks for prompt + response - 1 tokens or, without chunked prefill, more of them than the budget; a
   // prompt or response below 1; generated not within [0, response); a prompt that differs in length from its
-  // group's.
+  // group's; an adapter that is not in the plan, or has no room beside the request in an empty engine.
   void submit(Request const& r, Seconds at);
   void submit(std::vector<Request> const& batch, Seconds at);
 
@@ -237,7 +260,7 @@ class RolloutEngine {
   Seconds least_prefill_step_;
   StepTable prices_;
   KvPages pages_;
-  std::optional<RolloutAdapters> adapters_;
+  Box<RolloutAdapters> adapters_;
 
   Seconds now_;
   std::int64_t step_ = 0;   // boundaries passed

@@ -25,6 +25,12 @@
 //   least_load   where the fewest requests are submitted and not handed over; of equals the lowest index
 //   by_group     a group's first request, and one without a group, as least_load; the others of the group,
 //                later ones too, to the same engine, where their prompt is cached
+// With by_adapter those that have an adapter go by it instead.
+//
+// Adapters. An engine that wants one says so (WantedLoad); whoever carries it there tells by adapter_loaded.
+// A driver with loads goes from event to event (advance_to_event). No engine may be interrupted (pause,
+// abort, drop_cache) while a step of it waits for adapters: std::logic_error.
+//
 // An engine with a limit keeps what it may not have yet in a queue of its own, in order; a request leaves it
 // at the boundary at which others end:
 //   feed            so many at a time, the next ones when all of those have ended (a stack that calls the
