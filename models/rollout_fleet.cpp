@@ -41,11 +41,15 @@ RolloutFleet::RolloutFleet(FleetOptions const& fleet, EngineOptions const& optio
 // ---- requests
 
 int RolloutFleet::submit(Request const& r, Seconds at) {
-  check_not_past(at);
   int const e = choose(r, 0, 1);
+  submit_to(e, r, at);
+  return e;
+}
+
+void RolloutFleet::submit_to(int e, Request const& r, Seconds at) {
+  check_not_past(at);
   enter(e, r, at);
   if (limited()) feed(e);
-  return e;
 }
 
 std::vector<int> RolloutFleet::submit(std::vector<Request> const& batch, Seconds at) {

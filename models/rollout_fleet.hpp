@@ -20,7 +20,7 @@
 // in the call that advances to or beyond its time. A step that ends after t is not part of advance_to(t).
 //
 // Balance. Which engine a request goes to is decided by the call that submits it:
-//   contiguous   request i of a batch of n: engine e with n e / E <= i < n (e + 1) / E, so a single one to 0
+//   contiguous   request i of a batch of n: engine (E (i + 1) - 1) / n, in whole numbers
 //   round_robin  in turn, over all calls
 //   least_load   where the fewest requests are submitted and not handed over; of equals the lowest index
 //   by_group     a group's first request, and one without a group, as least_load; the others of the group,
@@ -73,6 +73,7 @@ class RolloutFleet {
   // Return the engine of each request. std::logic_error: at < now() (after next_time(): at <= now(), and any
   // other outside event), and as RolloutEngine::submit.
   int submit(Request const& r, Seconds at);
+  void submit_to(int engine, Request const& r, Seconds at);
   std::vector<int> submit(std::vector<Request> const& batch, Seconds at);
 
   // For a driver that must name a time to come back at: the caller has no more outside events for now(), what

@@ -91,7 +91,8 @@ void RolloutLoop::end(FleetCompletion const& c) {
   if (l.turn + 1 < l.turns.size()) {
     Seconds const pause = l.turns[l.turn].pause;
     ++l.turn;
-    fleet_.submit(request_of(l), max(fleet_.now(), c.completion.time + pause));
+    // Where what it has said so far may still be cached, as verl keeps a conversation with its server.
+    fleet_.submit_to(l.life.engine, request_of(l), max(fleet_.now(), c.completion.time + pause));
     return;
   }
   l.life.finished = c.completion.time;

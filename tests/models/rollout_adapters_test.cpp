@@ -209,25 +209,30 @@ TEST(RolloutAdapters, GroupedTakesWhatIsThereFirst) {
 }
 
 TEST(RolloutAdapters, PricesAStepByItsExecution) {
-  // 1 s + 0.1 s a token. A kernel in 2 layers: at least 0.1 s, 0.01 s a token, 0.05 s an adapter.
+  // 1 s + 0.1 s a token. A kernel in 2 layers: 0.01 s a token, 0.05 s an adapter, and what every kernel
+  // takes.
   StepPrices prices = one_second();
   prices.dense = {{0, 1}, {0, 0.1}};
   AdapterPlan plan = plan_of(2, 2);
-  plan.kernels.kernels.push_back({2, 0.1, {0.01}, {0.05}});
+  plan.kernels.kernels.push_back({2, {}, {{0.01, 0.05, 0}}});
+  plan.kernels.plain = plan.kernels.kernels;
+  plan.kernels.launches = seconds(0.2);
+  double const plain = 2 * kAdapterKernel.value;
+  double const both = plain + 2 * 2 * kAdapterSegment.value;
   std::vector<Ask> const asks{{0, 0, 3}, {0, 1, 3}};
   // Prompts: 1 + 0.8 + 2 x (0.08 + 0.1) = 2.16; then twice 1 + 0.2 + 2 x (0.02 + 0.1) = 1.44.
   Served const batched = serve(plan, asks, 0, 8, 100, prices);
-  EXPECT_NEAR(batched.at.at(1), 2.16 + 2 * 1.44, 1e-12);
-  EXPECT_NEAR(batched.use.kernel_time.value, 0.36 + 2 * 0.24, 1e-12);
+  EXPECT_NEAR(batched.at.at(1), 2.16 + 2 * 1.44 + 3 * both, 1e-12);
+  EXPECT_NEAR(batched.use.kernel_time.value, 0.36 + 2 * 0.24 + 3 * both, 1e-12);
   EXPECT_DOUBLE_EQ(batched.use.distinct_steps, 6);
-  // Launches of 3 s and those of the kernels, 2 x 0.1 s: 3.2.
+  // Launches of 3 s and those of the kernels: 3.2.
   Served const launched = serve(plan, asks, 0, 8, 100, prices, 3);
-  EXPECT_NEAR(launched.at.at(1), 3.2 + 2 * 1.44, 1e-12);
-  EXPECT_NEAR(launched.use.kernel_time.value, 0.2 + 2 * 0.24, 1e-12);
-  // Each alone: 1 + 0.4 + 2 x 0.1 (4 x 0.01 + 0.05 is less), then 1 + 0.1 + 2 x 0.1.
+  EXPECT_NEAR(launched.at.at(1), 3.2 + 2 * (1.44 + both), 1e-12);
+  EXPECT_NEAR(launched.use.kernel_time.value, 0.2 + 2 * (0.24 + both), 1e-12);
+  // Each alone: 1 + 0.4 + 2 x (0.04 + 0.05) = 1.58, then 1 + 0.1 + 2 x (0.01 + 0.05) = 1.22.
   plan.options.execution = AdapterExecution::split;
-  EXPECT_NEAR(serve(plan, asks, 0, 8, 100, prices).at.at(1), 2 * 1.6 + 2 * 2 * 1.3, 1e-12);
-  EXPECT_NEAR(serve(plan, asks, 0, 8, 100, prices, 3).at.at(1), 2 * 3 + 2 * 2 * 1.3, 1e-12);
+  EXPECT_NEAR(serve(plan, asks, 0, 8, 100, prices).at.at(1), 2 * 1.58 + 4 * 1.22 + 6 * plain, 1e-12);
+  EXPECT_NEAR(serve(plan, asks, 0, 8, 100, prices, 3).at.at(1), 2 * 3 + 4 * (1.22 + plain), 1e-12);
   // Nothing beside the base model: 1.8 + 2 x 1.2.
   plan.options.execution = AdapterExecution::none;
   Served const none = serve(plan, asks, 0, 8, 100, prices);
