@@ -131,9 +131,10 @@ class ServeChecker {
     if (shared && !(job_.cluster.storage.read.value > 0))
       add_adapter("storage", "the cluster has no shared file system",
                   "write cluster.storage: {read: 20 GB/s, write: 10 GB/s} for example, or storage: local");
-    if (!shared && !(job_.cluster.node.nvme_read.value > 0))
-      add_adapter("storage", fmt::format("the node {} has no drives", job_.cluster.node.name),
-                  "give it nvme_read, write storage: shared, or host_adapters: 0");
+    Node const& node = job_.cluster.node;
+    if (!shared && !(node.nvme_read.value > 0 && node.nvme_write.value > 0))
+      add_adapter("storage", fmt::format("the node {} has no drives", node.name),
+                  "give it nvme_read and nvme_write, write storage: shared, or host_adapters: 0");
   }
 
   Job const& job_;
