@@ -81,6 +81,12 @@ class ServeChecker {
   }
 
   void check_deployments() {
+    auto const named = [](ServeRequest const& r) { return r.adapter >= 0; };
+    std::vector<ServeRequest> const& trace = job_.serve->arrivals.trace;
+    if (std::any_of(trace.begin(), trace.end(), named) && !std::all_of(trace.begin(), trace.end(), named))
+      add_adapter("execution",
+                  "some requests of the trace ask for the base model, and every engine has an adapter",
+                  "name an adapter in each row, or write execution: batched");
     int const ranks = job_.rollout.parallel.ranks_per_replica();
     int const engines = ranks > 0 ? rollout_engines(job_) : 0;
     if (adapters_.count <= engines) return;
