@@ -81,11 +81,13 @@ std::vector<ServeRequest> of_trace(ServeOptions const& serve, AdapterChoice cons
   Arrivals const& a = serve.arrivals;
   if (!(a.speed > 0)) throw std::logic_error("a trace that stands still");
   std::vector<ServeRequest> requests = a.trace;
+  bool const named =
+      std::any_of(requests.begin(), requests.end(), [](ServeRequest const& r) { return r.adapter >= 0; });
   if (serve.requests > 0)
     requests.resize(std::min(requests.size(), static_cast<std::size_t>(serve.requests)));
   for (std::size_t i = 0; i < requests.size(); ++i) {
     requests[i].arrival = requests[i].arrival / a.speed;
-    if (requests[i].adapter < 0) requests[i].adapter = choice(i);
+    if (!named) requests[i].adapter = choice(i);
   }
   return requests;
 }

@@ -19,8 +19,9 @@
 namespace rollcast {
 
 // In order of arrival. A trace's rows must be: its lengths are used as they are, and so are its adapters
-// where a row names one; else they are drawn, as lengths of other arrivals are from the workload.
-// std::logic_error: no adapters, a rate or speed of 0.
+// where some row names one; a row that names none then asks for the base model alone. Where no row does,
+// adapters are drawn, as lengths of other arrivals are from the workload. std::logic_error: no adapters, a
+// rate or speed of 0.
 std::vector<ServeRequest> serve_requests(ServeOptions const& serve, Workload const& workload,
                                          std::uint64_t seed);
 

@@ -10,6 +10,16 @@
 #include "sim/event_log.hpp"
 
 namespace rollcast {
+namespace {
+
+// Of a run that serves.
+Bytes of_serving(Job const& job, double engines) {
+  ServeOptions const& s = *job.serve;
+  auto const recorded = static_cast<double>(s.arrivals.trace.size());
+  return bytes(512) * std::max<double>(s.requests, recorded) + bytes(320) * s.adapters.count * engines;
+}
+
+}  // namespace
 
 Bytes estimate_memory(Job const& job, int steps) {
   // As doubles: the products of a hostile scenario do not fit into int.
@@ -32,7 +42,8 @@ Bytes estimate_memory(Job const& job, int steps) {
       classes * (4 * phases + buckets * updates) + samples * job.algorithm.epochs * classes_of_replica * 8;
   double const counters = samples * 12 + classes * 16 * phases;
   Bytes const log = bytes(spans * sizeof(Span) + counters * sizeof(Counter)) * static_cast<double>(steps);
-  return MiB(64) + KiB(4) * gpus + bytes(512) * samples + log * 6;
+  Bytes const serving = job.serve ? of_serving(job, gpus / engine) : Bytes{};
+  return MiB(64) + KiB(4) * gpus + bytes(512) * samples + log * 6 + serving;
 }
 
 std::optional<Bytes> free_memory() {

@@ -20,6 +20,7 @@ namespace rollcast {
 //             + classes x 16 per phase (memory lines)
 //   memory    64 MiB + GPUs x 4 KiB (actor, ranks) + samples x 512 B (requests in flight)
 //             + (spans x 72 B + counters x 40 B) x 6 (log, vectors that grow, timelines, output text)
+//   serving   requests x 512 B (measured 160 to 330) + adapters x engines x 320 B (measured 240 to 270)
 Bytes estimate_memory(Job const& job, int steps);
 
 // Memory that programs can still take: MemAvailable of /proc/meminfo. Nothing where that cannot be read.

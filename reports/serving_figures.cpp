@@ -109,7 +109,8 @@ void add_use(ServingLog const& log, Seconds run, std::int64_t gpus, ServingFigur
   Seconds idle = run * gpu_time;
   for (ServingTime t : {ServingTime::base, ServingTime::adapters, ServingTime::loads, ServingTime::switches})
     idle -= part(t);
-  part(ServingTime::idle) = max(Seconds(0), idle);
+  // What rounding leaves of a difference of sums is no time.
+  part(ServingTime::idle) = idle > 1e-12 * run * gpu_time ? idle : Seconds(0);
 }
 
 // Their latencies side by side, tenant after tenant: a counting sort by adapter.

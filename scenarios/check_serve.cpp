@@ -81,6 +81,12 @@ class ServeChecker {
   }
 
   void check_deployments() {
+    auto const named = [](ServeRequest const& r) { return r.adapter >= 0; };
+    std::vector<ServeRequest> const& trace = job_.serve->arrivals.trace;
+    if (std::any_of(trace.begin(), trace.end(), named) && !std::all_of(trace.begin(), trace.end(), named))
+      add_adapter("execution",
+                  "some requests of the trace ask for the base model, and every engine has an adapter",
+                  "name an adapter in each row, or write execution: batched");
     int const ranks = job_.rollout.parallel.ranks_per_replica();
     int const engines = ranks > 0 ? rollout_engines(job_) : 0;
     if (adapters_.count <= engines) return;
@@ -131,9 +137,10 @@ class ServeChecker {
     if (shared && !(job_.cluster.storage.read.value > 0))
       add_adapter("storage", "the cluster has no shared file system",
                   "write cluster.storage: {read: 20 GB/s, write: 10 GB/s} for example, or storage: local");
-    if (!shared && !(job_.cluster.node.nvme_read.value > 0))
-      add_adapter("storage", fmt::format("the node {} has no drives", job_.cluster.node.name),
-                  "give it nvme_read, write storage: shared, or host_adapters: 0");
+    Node const& node = job_.cluster.node;
+    if (!shared && !(node.nvme_read.value > 0 && node.nvme_write.value > 0))
+      add_adapter("storage", fmt::format("the node {} has no drives", node.name),
+                  "give it nvme_read and nvme_write, write storage: shared, or host_adapters: 0");
   }
 
   Job const& job_;

@@ -6,6 +6,9 @@
 #include <charconv>
 
 #include "calibrate/profiles.hpp"
+#include "models/adapter_memory.hpp"
+#include "models/engine_start.hpp"
+#include "models/peak_table.hpp"
 #include "models/pools.hpp"
 #include "models/training.hpp"
 #include "reports/analysis.hpp"
@@ -81,6 +84,37 @@ void add_engine(Overrides& o, Job const& job) {
   o.halve("rollout.max_num_seqs", e.max_num_seqs);
   o.halve("rollout.max_num_batched_tokens", e.max_num_batched_tokens);
   o.add("rollout.parallel.tp", 2 * e.parallel.tp);
+}
+
+// The most slots with which an engine starts; 0: with none.
+int most_slots(Job job) {
+  ServedAdapters& adapters = job.serve->adapters;
+  int fits = 0;
+  int fails = adapter_slots(job).count;
+  adapters.pool_bytes = {};
+  while (fails - fits > 1) {
+    adapters.slots = fits + (fails - fits) / 2;
+    (engine_start(job).refusal.empty() ? fits : fails) = adapters.slots;
+  }
+  return fits;
+}
+
+// Fewer slots where the engine refuses to start, fewer adapters in a host that is too small.
+void add_serving(Overrides& o, Job const& job) {
+  ServedAdapters const& adapters = job.serve->adapters;
+  AdapterSlots const slots = adapter_slots(job);
+  if (slots.count > 1 && !engine_start(job).refusal.empty()) {
+    int const most = most_slots(job);
+    bool const told_as_bytes = adapters.pool_bytes.value > 0;
+    o.add("serve.adapters.slots", most, most > 0 && !told_as_bytes);
+    o.add("serve.adapters.pool_bytes", fmt::format("{:.0f}B", (slots.each * most).value),
+          most > 0 && told_as_bytes);
+  }
+  Bytes const hosted = adapters_on_host(job.model, adapters);
+  Bytes const room = usable_host_memory(job);
+  bool const all = adapters.host_adapters == 0 || adapters.host_adapters >= adapters.count;
+  double const most = (all ? adapters.count : adapters.host_adapters) * (room / hosted);
+  o.add("serve.adapters.host_adapters", static_cast<int>(most), hosted > room && most >= 1);
 }
 
 // The scenario with the overrides, whether it fits or not; nothing where they make a bad one.
@@ -180,7 +214,10 @@ bool is_cheaper(Trial const& a, Trial const& b) {
 
 std::vector<std::string> memory_overrides(Job const& job) {
   Overrides o;
-  add_trainer(o, job);
+  if (job.serve)
+    add_serving(o, job);
+  else
+    add_trainer(o, job);
   if (has_rollout(job.algorithm)) add_engine(o, job);
   if (job.pools.empty()) o.add("cluster.nodes", 2 * job.cluster.nodes);
   return std::move(o.all);

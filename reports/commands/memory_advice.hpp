@@ -11,7 +11,8 @@ namespace rollcast {
 
 // Overrides that may save memory and that the job does not have yet, the least intrusive first: less kept for
 // the backward pass, smaller micro-batches, another loss kernel, states cut or moved to the host, the
-// engine's share, larger model-parallel groups, more nodes.
+// engine's share, larger model-parallel groups, more nodes. Of a job that serves, first as many slots and
+// adapters on the host as there is room for.
 std::vector<std::string> memory_overrides(Job const& job);
 
 // Each override is read into the scenario as --set would, so what it breaks is left out. Of those that then

@@ -25,6 +25,7 @@ struct Arguments {
 
 // One sentence for what this job has no use for; empty where there is none.
 std::string conflict_with(Job const& job, Arguments const& a) {
+  if (job.serve) return "nothing is trained: no weights are sent to the engines that serve";
   if (!has_rollout(job.algorithm))
     return fmt::format("{} trains on a data set: there are no rollout engines to send weights to",
                        name_of(job.algorithm.kind));

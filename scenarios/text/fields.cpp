@@ -379,7 +379,10 @@ std::string Fields::known_elsewhere(std::string_view key, std::vector<std::strin
 
 void Fields::finish() {
   if (listing()) return;
-  std::vector<std::string_view> known(known_.begin(), known_.end());
+  std::vector<std::string_view> known;
+  for (std::string const& key : known_) {  // a forbidden key is read, too
+    if (std::find(known.begin(), known.end(), key) == known.end()) known.emplace_back(key);
+  }
   std::vector<std::string_view> meant;
   std::span<Entry const> const entries =
       map_ == nullptr ? std::span<Entry const>() : std::span(map_->entries);

@@ -35,7 +35,8 @@ void clear_default(Fields& f) {
 
 void describe_trace(Fields& f, Arrivals& a) {
   f.text("file", a.file,
-         "comma-separated, with a header: arrival,prompt,output,adapter (adapter may be absent), or "
+         "comma-separated, with a header: arrival,prompt,output,adapter (empty: the base model; without the "
+         "column: drawn), or "
          "arrived_at,num_prefill_tokens,num_decode_tokens");
   f.require("file", "write for example file: requests.csv");
   f.number("speed", a.speed, kRate, "recorded times are divided by it");
@@ -201,8 +202,8 @@ void read_tenants(Fields& f, ServedAdapters& a, TraceFile const& trace) {
   if (a.count < trace.adapters)
     f.problem(f.mark_of("count"), "count", fmt::format("the trace asks for {} adapters", trace.adapters),
               fmt::format("write {} or more", trace.adapters));
-  if (trace.all_named)
-    f.forbid("popularity", "every request of the trace names its adapter");
+  if (trace.adapters > 0)
+    f.forbid("popularity", "the trace names the adapters of its requests");
   else
     read_popularity(f, a);
 }

@@ -225,11 +225,8 @@ class TraceReader {
           "number them from 0");
     }
     file_.adapters = numbered_ ? largest_ + 1 : static_cast<int>(names_.size());
-    file_.all_named = true;
-    for (std::size_t i = 0; i < file_.rows.size(); ++i) {
+    for (std::size_t i = 0; i < file_.rows.size(); ++i)
       file_.rows[i].adapter = numbered_ ? named_[i].number : named_[i].name;
-      if (file_.rows[i].adapter < 0) file_.all_named = false;
-    }
     return true;
   }
 

@@ -179,12 +179,14 @@ TEST(Arrivals, ATraceIsPlayedAtItsSpeed) {
   auto const all = serve_requests(s, {}, 5);
   ASSERT_EQ(all.size(), 3U);
   EXPECT_TRUE(same(all[0], {seconds(0), 10, 1, 2}));
-  EXPECT_TRUE(same(all[1], {seconds(1.5), 20, 2, 1}));  // unnamed: that of request 1
+  EXPECT_TRUE(same(all[1], {seconds(1.5), 20, 2, -1}));  // the base model
   EXPECT_TRUE(same(all[2], {seconds(2), 30, 3, 0}));
   s.requests = 2;
   EXPECT_EQ(serve_requests(s, {}, 5).size(), 2U);
   s.requests = 5;
   EXPECT_EQ(serve_requests(s, {}, 5).size(), 3U);
+  for (ServeRequest& r : s.arrivals.trace) r.adapter = -1;
+  EXPECT_TRUE(same(serve_requests(s, {}, 5)[1], {seconds(1.5), 20, 2, 1}));  // no row names one: drawn
 }
 
 TEST(Arrivals, TheLongestRequest) {

@@ -41,6 +41,18 @@ TEST(MemoryGuard, RanksOfOneStageAndEngineAreOne) {
   EXPECT_DOUBLE_EQ(estimate_memory(job, 1).value, fixed + 6 * (936 * sizeof(Span) + 576 * sizeof(Counter)));
 }
 
+// 1,000 requests, 30 adapters in each of 16 engines.
+TEST(MemoryGuard, CountsRequestsAndAdapters) {
+  Job job = small_job();
+  double const before = estimate_memory(job, 1).value;
+  job.serve.emplace();
+  job.serve->requests = 1000;
+  job.serve->adapters.count = 30;
+  EXPECT_DOUBLE_EQ(estimate_memory(job, 1).value, before + 1000 * 512 + 30 * 16 * 320);
+  job.serve->arrivals.trace.resize(2000);
+  EXPECT_DOUBLE_EQ(estimate_memory(job, 1).value, before + 2000 * 512 + 30 * 16 * 320);
+}
+
 TEST(MemoryGuard, HugeScenariosDoNotOverflow) {
   Job job = small_job();
   job.cluster.nodes = 2'000'000'000;

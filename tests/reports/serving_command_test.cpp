@@ -134,9 +134,35 @@ TEST_F(ServingCommand, RatioAndPlanSayWhyNot) {
   Ended const ratio = program("ratio serve.yaml");
   EXPECT_EQ(ratio.exit_code, 2);
   EXPECT_THAT(ratio.text, HasSubstr("serve: nothing is trained"));
+  Ended const weights = program("weights serve.yaml");
+  EXPECT_EQ(weights.exit_code, 2);
+  EXPECT_THAT(weights.text, HasSubstr("nothing is trained: no weights are sent"));
   Ended const plan = program("plan serve.yaml");
   EXPECT_EQ(plan.exit_code, 2);
   EXPECT_THAT(plan.text, HasSubstr("serve: plan searches layouts of a trainer"));
+}
+
+// The number of slots that the refusal names is one that `memory` has tried.
+TEST_F(ServingCommand, MemoryTriesTheSlotsThatFit) {
+  Ended const e = program("memory serve.yaml --set serve.adapters.slots=1000000");
+  ASSERT_EQ(e.exit_code, 0) << e.text;
+  std::string const before = "at most ";
+  std::size_t const at = e.text.find(before);
+  ASSERT_NE(at, std::string::npos) << e.text;
+  std::string const most = e.text.substr(at + before.size(), e.text.find(' ', at + before.size()) - at - 8);
+  EXPECT_THAT(e.text, HasSubstr("--set serve.adapters.slots=" + most + " "));
+  EXPECT_THAT(e.text, Not(HasSubstr("--set train.")));
+  Ended const sized = program("memory serve.yaml --set 'serve.adapters.pool_bytes=1 TB'");
+  EXPECT_THAT(sized.text, HasSubstr("--set serve.adapters.pool_bytes="));
+}
+
+// A million adapters of rank 64: 16 x 64 x (2 x 2,048 + 2,048 + 512) x 2 B = 13.6 MB each, 2 TiB hold
+// 161,319.
+TEST_F(ServingCommand, MemoryTriesTheAdaptersThatAHostHolds) {
+  Ended const e = program(
+      "memory serve.yaml --set 'serve.adapters={count: 1000000, rank: 64, targets: [q, v], slots: 4}'");
+  ASSERT_EQ(e.exit_code, 0) << e.text;
+  EXPECT_THAT(e.text, HasSubstr("--set serve.adapters.host_adapters=161319 "));
 }
 
 TEST_F(ServingCommand, RequestsAreOfRunsThatServe) {

@@ -204,7 +204,18 @@ TEST_F(ServeTrace, AsksForItsOwnAdapters) {
   EXPECT_TRUE(read("unnamed.csv", {}, "{count: 5, popularity: distinct}").scenario);
   EXPECT_EQ(problem_of(read("t.csv", {}, "{count: 1}"), "serve.adapters.count").remedy, "write 2 or more");
   EXPECT_EQ(problem_of(read("t.csv", {}, "{popularity: uniform}"), "serve.adapters.popularity").what,
-            "every request of the trace names its adapter");
+            "the trace names the adapters of its requests");
+}
+
+// A request of the base model has no engine where each has an adapter.
+TEST_F(ServeTrace, MayAskForTheBaseModel) {
+  std::ofstream(folder_ / "some.csv") << "arrival,prompt,output,adapter\n0,9,1,a\n1,9,1,\n";
+  ScenarioResult const r = read("some.csv");
+  ASSERT_TRUE(r.scenario) << format(r.problems);
+  EXPECT_EQ(serve_requests(*r.scenario->job.serve, r.scenario->job.workload, 1)[1].adapter, -1);
+  EXPECT_TRUE(check_simulated(*r.scenario).empty());
+  EXPECT_EQ(problem_of(read("some.csv", {}, "{execution: deployments}"), "serve.adapters.execution").what,
+            "some requests of the trace ask for the base model, and every engine has an adapter");
 }
 
 TEST_F(ServeTrace, Refusals) {

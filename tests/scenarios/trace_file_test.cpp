@@ -48,20 +48,17 @@ TEST(TraceFile, RowsComeInOrderOfArrival) {
 TEST(TraceFile, AdaptersAreNumbersOrNames) {
   TraceFile const numbers = parse("arrival,prompt,output,adapter\n0,1,1,4\n1,1,1,2\n");
   EXPECT_EQ(numbers.adapters, 5);
-  EXPECT_TRUE(numbers.all_named);
   EXPECT_EQ(numbers.rows[0].adapter, 4);
   // Numbered by first appearance in the file, whatever the order of arrival; one name makes all of them
   // names.
   TraceFile const names = parse("arrival,prompt,output,adapter\n9,1,1,legal\n8,1,1,4\n7,1,1,legal\n6,1,1,\n");
   EXPECT_EQ(names.adapters, 2);
-  EXPECT_FALSE(names.all_named);
   EXPECT_EQ(words(names.rows[0]), "0 1 1 -1");
   EXPECT_EQ(words(names.rows[1]), "1 1 1 0");
   EXPECT_EQ(words(names.rows[2]), "2 1 1 1");
   EXPECT_EQ(words(names.rows[3]), "3 1 1 0");
   TraceFile const none = parse("arrival,prompt,output,adapter\n0,1,1,\n");
   EXPECT_EQ(none.adapters, 0);
-  EXPECT_FALSE(none.all_named);
   EXPECT_EQ(none.error, "");
 }
 
