@@ -99,16 +99,20 @@ void AdapterQueue::rank(int adapter) {
 int AdapterQueue::next(bool resident, bool absent) const {
   std::array<bool, 3> const open{true, resident, absent};
   Rank best = kNoRank;
+  std::int64_t least = kNone;
   int found = kNobody;
   for (std::size_t i = 0; i < lines_.size(); ++i) {
     int const winner = lines_[i].winner();
     Rank const& r = lines_[i].key(winner);
+    least = std::min(least, r.served);
     if (!open[i] || !(r < best)) continue;
     best = r;
     found = tenants_[static_cast<std::size_t>(winner)].head;
     if (order_ == ServeOrder::grouped) break;
   }
-  return found;
+  bool const waits_for_others =
+      order_ == ServeOrder::fair && found != kNobody && best.served - least > kMostAhead;
+  return waits_for_others ? kNobody : found;
 }
 
 int AdapterQueue::oldest() const { return tenants_[static_cast<std::size_t>(arrived_.winner())].head; }

@@ -30,6 +30,9 @@ enum class AdapterPlace : std::uint8_t { batch, resident, absent, loading };
 class AdapterQueue {
  public:
   static constexpr int kNobody = -1;
+  // fair: by so much may a tenant be served more than one whose adapter cannot join now; then it waits too,
+  // and the batch drains. 11 requests of 500 and 500 tokens (assumed).
+  static constexpr std::int64_t kMostAhead = 16'384;
 
   // Adapters 0 .. adapters - 1. All, and the base model, are in the place `at_first`.
   AdapterQueue(int adapters, ServeOrder order, AdapterPlace at_first);

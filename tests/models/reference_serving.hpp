@@ -299,6 +299,12 @@ class ReferenceServing {
         least = mine;
       }
     }
+    if (best == waiting_.end() || plan_.order != ServeOrder::fair) return best;
+    for (Live const& w : waiting_) {
+      int const a = w.request.adapter;
+      bool const comes = moves() && a >= 0 && users(a) == 0 && at(a).state == Adapter::loading;
+      if (!comes && least.second - served_[a] > AdapterQueue::kMostAhead) return waiting_.end();
+    }
     return best;
   }
   void admit_waiting(std::int64_t budget) {

@@ -208,6 +208,22 @@ TEST(RolloutAdapters, GroupedTakesWhatIsThereFirst) {
   EXPECT_DOUBLE_EQ(serve(plan, asks, 0, 1).at.at(2), 2);
 }
 
+// One adapter at a time in a batch of two. 4 + 2 x 7,000 and 4 + 2 x 5,000 are charged at 0, so that the
+// other tenant begins with 24,008. The flood's third and fourth request pass it, with 0 and 10,004 more; the
+// fifth has 20,008 more and waits, and when the fourth ends at 12,000 the batch is empty.
+TEST(RolloutAdapters, AFloodLetsItsBatchDrainForWhoCannotJoin) {
+  std::vector<Ask> const asks{{0, 0, 7000}, {0, 0, 5000}, {0, 0, 5000}, {0, 0, 5000},
+                              {0, 0, 5000}, {0, 0, 5000}, {0.5, 1, 1}};
+  AdapterPlan plan = plan_of(2, 2);
+  plan.options.batch_limit = 1;
+  EXPECT_DOUBLE_EQ(serve(plan, asks, 0, 2, 3000).at.at(6), 17'001);
+  plan.order = ServeOrder::fair;
+  Served const fair = serve(plan, asks, 0, 2, 3000);
+  EXPECT_DOUBLE_EQ(fair.at.at(3), 12'000);
+  EXPECT_DOUBLE_EQ(fair.at.at(6), 12'001);
+  EXPECT_DOUBLE_EQ(fair.at.at(4), 17'001);
+}
+
 TEST(RolloutAdapters, PricesAStepByItsExecution) {
   // 1 s + 0.1 s a token. A kernel in 2 layers: 0.01 s a token, 0.05 s an adapter, and what every kernel
   // takes.
