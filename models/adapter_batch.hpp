@@ -1,14 +1,12 @@
 // The running sequences of a rollout engine by adapter, and what a step of them costs beyond the base
 // model's.
 //
-//   batched  a step of the base model + adapter_step_time of the tokens and distinct adapters of each
-//   variant;
-//            one with prompt tokens takes at least its launches, those of the adapters' kernels (
-//            adapter_host_time) among them
-//   split    the sum over the adapters (the base model alone is one more) of a step of the base model for
-//   their
-//            sequences + adapter_split_time; each with prompt tokens takes at least its launches
+//   batched  a step of the base model + adapter_step_time of each variant's tokens and distinct adapters
+//   split    of each adapter (the base model alone is one more) a step of the base model for its sequences
+//            + adapter_split_time, one after another
 //   merged, deployments, none   a step of the base model
+// With prompt tokens a step, of split each adapter's, takes at least its launches; those of the adapters'
+// kernels (adapter_host_time) are among them.
 #pragma once
 
 #include <cstdint>

@@ -4,13 +4,12 @@
 // preempted stands before all others, of its tenant and of the whole queue. So the next of a tenant is its
 // first, and the engine's next is the best first one, log2 of the tenants per change:
 //   first_come  the one that stands first
-//   grouped     of the first kind of adapter that has one: in the batch, in memory, absent; then as
-//   first_come fair        of the tenant that was served least, then as first_come (virtual token counter of
-//   Sheng et al.,
-//               Fairness in Serving Large Language Models, OSDI 2024). A request is charged when it is
-//               admitted first, with prompt + 2 x response tokens, the weights of that paper. A tenant that
-//               neither waited nor ran is lifted to the least of those that do, or to what the last one had
-//               that did.
+//   grouped     of the first kind of adapter that has one: in the batch, in memory, absent; then as above
+//   fair        of the tenant that was served least, then as first_come
+// fair is the virtual token counter of Sheng et al., Fairness in Serving Large Language Models, OSDI 2024. A
+// request is charged when it is admitted first, with prompt + 2 x response tokens, the weights of that paper.
+// A tenant that neither waited nor ran is lifted to the least of those that do, or to what the last one had
+// that did.
 #pragma once
 
 #include <array>
