@@ -4,10 +4,10 @@
 //   0.00,512,64,legal                      0.0,4808,10
 //
 // arrival (arrived_at): seconds, not negative; prompt (num_prefill_tokens) and output (num_decode_tokens):
-// whole tokens of at least 1; adapter: may be absent, or empty in a row, which then names none. Where every
-// adapter is a whole number it is that adapter; else they are names, numbered by their first appearance.
-// Columns in any order; others are skipped, but not one whose name is nearly one of these. Quoted cells,
-// blank lines, Windows line ends and a byte-order mark are taken.
+// whole tokens of at least 1; adapter: may be absent, or empty in a row, which then names none (one is
+// drawn). Where every adapter is a whole number it is that adapter; else they are names, numbered by their
+// first appearance. Columns in any order; others are skipped, but not one whose name is nearly one of these.
+// Quoted cells, blank lines, Windows line ends and a byte-order mark are taken.
 #pragma once
 
 #include <istream>
