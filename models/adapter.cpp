@@ -11,7 +11,7 @@ bool is_target(Adapter const& a, Tensor const& t) {
 }
 
 std::int64_t adapter_count(Adapter const& a, Tensor const& t) {
-  return is_target(a, t) ? a.count * a.rank * (t.rows + t.columns) * t.copies : 0;
+  return is_target(a, t) ? std::int64_t{a.count} * a.rank * (t.rows + t.columns) * t.copies : 0;
 }
 
 std::int64_t adapter_parameters(Adapter const& a, Architecture const& model) {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "models/adapter_memory.hpp"
 #include "models/engine_layout.hpp"
 #include "models/engine_versions.hpp"
 #include "models/prices.hpp"
@@ -42,13 +43,6 @@ bool targets(AdapterVariant const& v, std::string_view projection) {
   return std::find(v.targets.begin(), v.targets.end(), projection) != v.targets.end();
 }
 
-int largest_rank(ServedAdapters const& adapters) {
-  if (adapters.max_rank > 0) return adapters.max_rank;
-  int most = 0;
-  for (AdapterVariant const& v : adapters.variants) most = std::max(most, v.rank);
-  return most;
-}
-
 // How the kernels are laid out.
 struct Style {
   bool everywhere = false;  // beside products that no adapter targets, too
@@ -62,7 +56,7 @@ class KernelList {
   KernelList(Profile const& p, ServedAdapters const& adapters, Style style, double tp)
       : p_(p), adapters_(adapters), style_(style), tp_(tp) {}
 
-  void add(Matmul const& m, double layers) {
+  void add(Matmul const& m, LayerKind const& kind) {
     std::string before;
     Projection const* const projection = projection_of(m.tensor, before);
     if (projection == nullptr) return;
@@ -71,16 +65,17 @@ class KernelList {
     };
     if (std::none_of(adapters_.variants.begin(), adapters_.variants.end(), used)) return;
     std::string const name = before + std::string(style_.fused ? projection->fused : projection->name) + ' ' +
-                             std::to_string(layers);
+                             std::to_string(kind.example);
     auto const at = std::find(names_.begin(), names_.end(), name);
     auto const place = static_cast<std::size_t>(at - names_.begin()) * 2;
     if (at == names_.end()) {
       names_.push_back(name);
-      kernels_.resize(kernels_.size() + 2, {layers, m, std::vector<AdapterShare>(adapters_.variants.size())});
+      kernels_.resize(kernels_.size() + 2, {static_cast<double>(kind.count), m,
+                                            std::vector<AdapterShare>(adapters_.variants.size())});
     }
     for (std::size_t v = 0; v < adapters_.variants.size(); ++v) {
       if (!used(adapters_.variants[v])) continue;
-      double const rank = style_.padded ? largest_rank(adapters_) : adapters_.variants[v].rank;
+      double const rank = style_.padded ? slot_of(adapters_).rank : adapters_.variants[v].rank;
       bool const cut = style_.sharded && !m.whole;
       add_share(kernels_[place].of_variant[v], m, kElement * m.k, m.k, rank, cut && projection->column);
       add_share(kernels_[place + 1].of_variant[v], m, 2 * kElement * m.n, m.n, rank,
@@ -141,8 +136,8 @@ AdapterKernels adapter_kernels(Profile const& p, Architecture const& a, EngineOp
   KernelList plain(p, adapters, {}, tp);
   for (LayerKind const& kind : layer_kinds(a, 0, a.layers)) {
     for (Matmul const& m : layer_shape(a, kind.example, layout.own).matmuls) {
-      batched.add(m, kind.count);
-      plain.add(m, kind.count);
+      batched.add(m, kind);
+      plain.add(m, kind);
     }
   }
   AdapterKernels out;

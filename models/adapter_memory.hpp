@@ -35,7 +35,8 @@ bool moves_adapters(ServedAdapters const& adapters);
 // Whether adapters lie in KV pages.
 bool in_kv_pages(ServedAdapters const& adapters);
 
-// What a slot is made for: max_rank (0: the largest rank) on the targets of all variants.
+// What a slot is made for: max_rank (0: the largest rank) on the targets of all variants. vLLM makes slots
+// for every projection that it wraps, also one that no adapter targets: there this is the least.
 AdapterVariant slot_of(ServedAdapters const& adapters);
 
 // Slots for adapters that an engine makes when it starts. They are full whether used or not.

@@ -30,7 +30,7 @@ double adapter_on_rank(Architecture const& a, Tensor const& t, Parallel const& p
   double const cut = cut_of(a, t, parallel);
   double const rows = static_cast<double>(t.rows) / (t.split == Split::rows ? cut : 1);
   double const columns = static_cast<double>(t.columns) / (t.split == Split::columns ? cut : 1);
-  return adapter.count * adapter.rank * (rows + columns) * static_cast<double>(t.copies) /
+  return 1.0 * adapter.count * adapter.rank * (rows + columns) * static_cast<double>(t.copies) /
          (t.expert ? parallel.ep : 1);
 }
 

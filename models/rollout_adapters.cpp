@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "models/adapter_memory.hpp"
+
 namespace rollcast {
 namespace {
 
@@ -16,15 +18,11 @@ AdapterPlan const& checked(std::shared_ptr<AdapterPlan const> const& plan) {
   return *plan;
 }
 
-bool needs_memory(AdapterExecution e) {
-  return e != AdapterExecution::none && e != AdapterExecution::deployments;
-}
-
 }  // namespace
 
 RolloutAdapters::RolloutAdapters(std::shared_ptr<AdapterPlan const> plan)
     : plan_(std::move(plan)),
-      moves_(needs_memory(checked(plan_).options.execution)),
+      moves_(moves_adapters(checked(plan_).options)),
       merged_(plan_->options.execution == AdapterExecution::merged),
       blocking_(plan_->options.loading == AdapterLoading::blocking),
       limit_(merged_  ? 1

@@ -26,7 +26,7 @@ std::int64_t adapter_shard(Adapter const& adapter, Tensor const& t, Architecture
   int const cut = cut_of(t, p);
   std::int64_t const rows = t.split == Split::rows ? cut_rows(t, a, cut) : t.rows;
   std::int64_t const columns = t.split == Split::columns ? divide_up(t.columns, cut) : t.columns;
-  return adapter.count * adapter.rank * (rows + columns) * local_copies(t, p.ep);
+  return std::int64_t{adapter.count} * adapter.rank * (rows + columns) * local_copies(t, p.ep);
 }
 
 bool is_input(Tensor const& t) { return t.name.starts_with("embed_") || t.name.starts_with("project_in"); }

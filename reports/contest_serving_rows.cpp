@@ -35,16 +35,15 @@ ContestRow pair_of(std::string label, ServingColumn a, ServingColumn b) {
   });
 }
 
-ContestRow part_of(ServingTime part, ServingColumn c) {
-  return row_of(std::string("  ") + noun_of(part, AdapterExecution::batched), [c](ServingHeadline const& s) {
-    double whole = 0;
-    for (ServingColumn const each : {ServingColumn::gpu_seconds_base, ServingColumn::gpu_seconds_adapters,
-                                     ServingColumn::gpu_seconds_loads, ServingColumn::gpu_seconds_switches,
-                                     ServingColumn::gpu_seconds_idle})
-      whole += s[each].value_or(0);
-    double const mine = s[c].value_or(0);
-    return mine > 0 ? fmt::format("{}, {}", seconds_text(mine), percent(mine / whole)) : std::string();
-  });
+ContestRow part_of(ServingTime part) {
+  return row_of(
+      std::string("  ") + noun_of(part, AdapterExecution::batched), [part](ServingHeadline const& s) {
+        double whole = 0;
+        for (std::size_t i = 0; i < kServingTimes; ++i)
+          whole += s[column_of(static_cast<ServingTime>(i))].value_or(0);
+        double const mine = s[column_of(part)].value_or(0);
+        return mine > 0 ? fmt::format("{}, {}", seconds_text(mine), percent(mine / whole)) : std::string();
+      });
 }
 
 // GPU-hours and dollars of so many requests or tokens a run.
@@ -90,11 +89,7 @@ std::vector<ContestRow> serving_rows(Contest const& c) {
       cost_of("  of 1,000,000 tokens", 1e6, [](ContenderFigures const& f) { return f.tokens_per_step; }));
   rows.push_back({"GPU time of a request",
                   [](ContenderFigures const& f, std::size_t) { return std::string(f.serving ? " " : ""); }});
-  rows.push_back(part_of(ServingTime::base, C::gpu_seconds_base));
-  rows.push_back(part_of(ServingTime::adapters, C::gpu_seconds_adapters));
-  rows.push_back(part_of(ServingTime::loads, C::gpu_seconds_loads));
-  rows.push_back(part_of(ServingTime::switches, C::gpu_seconds_switches));
-  rows.push_back(part_of(ServingTime::idle, C::gpu_seconds_idle));
+  for (std::size_t i = 0; i < kServingTimes; ++i) rows.push_back(part_of(static_cast<ServingTime>(i)));
   rows.push_back(row_of("adapters in a step", C::distinct_per_step, digits_text));
   rows.push_back(row_of("loads", [](ServingHeadline const& s) {
     double const loads = s[C::loads].value_or(0);

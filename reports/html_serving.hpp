@@ -13,7 +13,7 @@ namespace rollcast {
 //   curves    [{name, limit | null, points [[seconds, share of the requests that take no longer]]}], at most
 //             200 points each, first and last among them
 //   over_time {cell, finished [requests per second of each cell], in_flight [mean], waiting [mean]}
-//   times     {heading, parts [{name, seconds, share, advice}]}: GPU time of a request
+//   times     {whole, parts [{name, seconds, share, advice}]}: GPU time of a request
 //   figures   [[name, text]]
 //   tenants   [{adapter, requests, mean, p99, tokens_per_second}]: the slowest in the mean, and at p99
 // Null of a run without a request.

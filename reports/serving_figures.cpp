@@ -8,6 +8,8 @@
 namespace rollcast {
 namespace {
 
+constexpr double kNoIdle = 1e-9;  // of the run: rounding
+
 // Of values in any order, which it moves: their order statistics are found one after another, so that nothing
 // is sorted whole. Shares in ascending order.
 class Quantiles {
@@ -109,8 +111,7 @@ void add_use(ServingLog const& log, Seconds run, std::int64_t gpus, ServingFigur
   Seconds idle = run * gpu_time;
   for (ServingTime t : {ServingTime::base, ServingTime::adapters, ServingTime::loads, ServingTime::switches})
     idle -= part(t);
-  // What rounding leaves of a difference of sums is no time.
-  part(ServingTime::idle) = idle > 1e-12 * run * gpu_time ? idle : Seconds(0);
+  part(ServingTime::idle) = idle < run * (kNoIdle * gpu_time) ? Seconds(0) : idle;
 }
 
 // Their latencies side by side, tenant after tenant: a counting sort by adapter.

@@ -155,7 +155,6 @@ std::string levers_part(ServingFigures const& f, TerminalPage const& page) {
 
 bool serves(Analysis const& a) { return a.serving && a.serving->requests > 0; }
 
-// "first token within 1.00 s, 50.0 ms a token"
 std::string objective_text(ServiceObjective const& o) {
   std::string out;
   auto const add = [&](std::string const& text) { out += (out.empty() ? "" : ", ") + text; };

@@ -17,7 +17,7 @@ bool serves(Analysis const& a);
 std::string serving_sentence(Analysis const& a);
 // The paragraph below.
 std::string serving_summary(Analysis const& a);
-// "87 of 100 adapters, in batches".
+// "100 adapters in one batch".
 std::string adapters_text(ServingFigures const& f);
 
 // What the adapters came to, by name; empty where there are none.

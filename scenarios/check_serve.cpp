@@ -117,6 +117,10 @@ class ServeChecker {
     if (unified && sized) add_adapter("pool_bytes", no_slots, "remove the key, or write pool: fixed");
     if (!unified && a.slots > 0 && sized)
       add_adapter("pool_bytes", "the pool has slots or bytes", "remove one of the two");
+    if (a.execution == AdapterExecution::merged && !unified && a.slots == 1 && a.count > 1)
+      add_adapter("slots",
+                  "the merged adapter is taken out again with its own factors, beside the next one's",
+                  "write slots: 2 or more");
     if (a.prefetch > 0 && a.loading == AdapterLoading::blocking)
       add_adapter("prefetch", "steps wait for their adapters, and nothing is loaded ahead",
                   "write loading: overlapped, or remove the key");

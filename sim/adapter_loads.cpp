@@ -90,45 +90,45 @@ void AdapterLoads::start(int engine, int adapter) {
     load = free_.back();
     free_.pop_back();
   }
-  loads_[load] = {{engine, adapter}, 0, 0, {}};
+  auto const& nodes = routes_.nodes_of_engine[static_cast<std::size_t>(engine)];
+  loads_[load] = {{engine, adapter}, static_cast<int>(nodes.size()), 0, false, {}};
   ++under_way_;
   moved_[static_cast<std::size_t>(engine)] += copy_of(adapter).on_rank * routes_.ranks;
-  std::vector<int> missing;
-  for (int const n : routes_.nodes_of_engine[static_cast<std::size_t>(engine)]) {
-    if (held_ == 0) break;
-    Node& node = nodes_[static_cast<std::size_t>(n)];
-    Held& held = node.adapters[static_cast<std::size_t>(adapter)];
-    ++held.copies;
-    if (held.place != Place::host) {
-      missing.push_back(n);
-    } else {
-      node.recent.splice(node.recent.begin(), node.recent, held.at);
-    }
+  if (held_ == 0) return copy(load);
+  for (int const n : nodes) {
+    nodes_[static_cast<std::size_t>(n)].asked.push_back(load);
+    give_asked(n);
   }
-  if (missing.empty()) return copy(load);
-  ++storage_loads_[static_cast<std::size_t>(engine)];
-  loads_[load].nodes_left = static_cast<int>(missing.size());
-  for (int const n : missing) ask(n, adapter, load);
 }
 
-void AdapterLoads::ask(int node, int adapter, std::size_t load) {
+void AdapterLoads::give_asked(int node) {
+  std::deque<std::size_t>& asked = nodes_[static_cast<std::size_t>(node)].asked;
+  while (!asked.empty() && give(node, asked.front())) asked.pop_front();
+}
+
+bool AdapterLoads::give(int node, std::size_t load) {
   Node& n = nodes_[static_cast<std::size_t>(node)];
+  int const adapter = loads_[load].what.adapter;
   Held& held = n.adapters[static_cast<std::size_t>(adapter)];
-  held.waiting.push_back(load);
-  if (held.place != Place::storage) return;
-  held.place = Place::asked;
-  n.asked.push_back(adapter);
-  read_asked(node);
-}
-
-// In the order in which they were asked for.
-void AdapterLoads::read_asked(int node) {
-  Node& n = nodes_[static_cast<std::size_t>(node)];
-  while (!n.asked.empty() && make_room(n)) {
-    int const adapter = n.asked.front();
-    n.asked.pop_front();
+  if (held.place == Place::storage) {
+    if (!make_room(n)) return false;
     read(node, adapter);
   }
+  ++held.copies;
+  n.recent.splice(n.recent.begin(), n.recent, held.at);
+  if (held.place == Place::host) {
+    have(load);
+    return true;
+  }
+  held.waiting.push_back(load);
+  Load& l = loads_[load];
+  if (!l.from_storage) ++storage_loads_[static_cast<std::size_t>(l.what.engine)];
+  l.from_storage = true;
+  return true;
+}
+
+void AdapterLoads::have(std::size_t load) {
+  if (--loads_[load].nodes_left == 0) copy(load);
 }
 
 bool AdapterLoads::make_room(Node& node) {
@@ -161,9 +161,7 @@ void AdapterLoads::read(int node, int adapter) {
 void AdapterLoads::come(int node, int adapter) {
   Held& held = nodes_[static_cast<std::size_t>(node)].adapters[static_cast<std::size_t>(adapter)];
   held.place = Place::host;
-  for (std::size_t const load : std::exchange(held.waiting, {})) {
-    if (--loads_[load].nodes_left == 0) copy(load);
-  }
+  for (std::size_t const load : std::exchange(held.waiting, {})) have(load);
 }
 
 void AdapterLoads::copy(std::size_t load) {
@@ -196,7 +194,7 @@ void AdapterLoads::finish(std::size_t load) {
   for (int const n : routes_.nodes_of_engine[static_cast<std::size_t>(what.engine)]) {
     if (held_ == 0) break;
     --nodes_[static_cast<std::size_t>(n)].adapters[static_cast<std::size_t>(what.adapter)].copies;
-    read_asked(n);
+    give_asked(n);
   }
   engine_.wake(arrived_);
 }

@@ -1,13 +1,14 @@
 // Adapters on their way into the engines' memory, as flows.
 //
-//   host memory -> GPU   to each rank of the engine over its PCIe, as all host copies go. A rank's factors
-//   are
-//                        copied one by one; a call takes a kernel launch (the profile's), and calls run ahead
-//                        of the copies: so a load is the first call and the flow, or all of its calls, if
-//                        those take longer.
+//   host memory -> GPU   to each rank of the engine over its PCIe, as all host copies go. Factors are copied
+//                        one by one; a call takes a kernel launch (the profile's), and calls run ahead of the
+//                        copies: so a load is the first call and the flow, or all of its calls, if those take
+//                        longer.
 //   storage -> host      where the engine's node does not hold the adapter (ServedAdapters::host_adapters,
 //                        least recently used), the whole adapter first. A load joins one that is under way.
-//                        What is being read or copied from stays; a read that finds no room waits for some.
+//                        What is being read or copied from stays. A load that finds no room on a node waits
+//                        for some, and later ones behind it: else two loads of several nodes could each hold
+//                        what the other waits for.
 #pragma once
 
 #include <cstdint>
@@ -66,27 +67,29 @@ class AdapterLoads {
   Bytes moved(int engine) const { return moved_[static_cast<std::size_t>(engine)]; }
 
  private:
-  enum class Place : std::uint8_t { storage, asked, coming, host };
+  enum class Place : std::uint8_t { storage, coming, host };
   struct Held {  // an adapter, as a node's memory has it
     Place place = Place::storage;
-    int copies = 0;                         // under way out of it
+    int copies = 0;                         // loads that have it, or wait for it to come
     std::vector<std::size_t> waiting = {};  // loads
     std::list<int>::iterator at = {};       // in Node::recent
   };
   struct Node {
     std::vector<Held> adapters;
-    std::list<int> recent;  // held or coming, the last used first
-    std::deque<int> asked;  // for want of room
+    std::list<int> recent;          // held or coming, the last used first
+    std::deque<std::size_t> asked;  // loads, for want of room and behind one such
   };
   struct Load {
     Loaded what;
-    int nodes_left = 0;  // that do not hold it yet
+    int nodes_left = 0;  // that do not hold it for this load yet
     int flows_left = 0;
+    bool from_storage = false;
     Seconds began;
   };
 
-  void ask(int node, int adapter, std::size_t load);
-  void read_asked(int node);
+  void give_asked(int node);
+  bool give(int node, std::size_t load);  // false: no room
+  void have(std::size_t load);            // a node of it holds the adapter
   bool make_room(Node& node);
   void read(int node, int adapter);
   void come(int node, int adapter);

@@ -231,7 +231,7 @@ void describe_pool(Fields& f, ServedAdapters& a) {
            "of adapters that the host does not hold: drives of the node, the shared file system");
   f.integer("batch_limit", a.batch_limit, kAdaptersOrNone,
             "different adapters in a batch at most (vLLM's max_loras); 0: the slots, or any with a unified "
-            "pool");
+            "pool; merged: one, whatever stands here");
 }
 
 void describe(Fields& f, ServedAdapters& a, TraceFile const& trace) {
@@ -242,10 +242,11 @@ void describe(Fields& f, ServedAdapters& a, TraceFile const& trace) {
       "execution", a.execution, {none, batched, split, merged, deployments},
       "none: the base model alone; batched: one base product for all and kernels that pick each token's "
       "adapter; split: a forward for each adapter; merged: into the weights, one at a time; deployments: "
-      "adapter i merged in engine i. With none and deployments no adapter moves, and the pool's keys count "
-      "for nothing");
+      "adapter i merged in engine i. With none and deployments no adapter moves, and the keys of the pool, "
+      "order and patience count for nothing");
   if (f.listing()) f.rows().back().fallback = "batched; none without the block";
-  f.flag("padded_ranks", a.padded_ranks, "kernels compute every adapter at max_rank; else each at its own");
+  f.flag("padded_ranks", a.padded_ranks,
+         "batched: kernels compute every adapter at max_rank; else each at its own");
   f.integer("max_rank", a.max_rank, {0, 65536, false},
             "that slots and padded kernels are made for (vLLM's max_lora_rank); 0: the largest there is");
   f.flag("fully_sharded", a.fully_sharded,
@@ -259,6 +260,10 @@ void describe(Fields& f, ServiceObjective& o) {
   f.quantity("ttft", o.ttft, kTime, "arrival to first token; 0: not asked");
   f.quantity("tpot", o.tpot, kTime, "mean time of a token after the first; 0: not asked");
   f.quantity("latency", o.latency, kTime, "arrival to last token; 0: not asked");
+}
+
+void describe_objective(Fields& f, ServiceObjective& o) {
+  f.group("objective", "what an answer must keep to count as goodput", [&](Fields& g) { describe(g, o); });
 }
 
 void read_requests(Fields& f, ServeOptions& s) {
@@ -277,13 +282,17 @@ void describe(Fields& f, ServeOptions& s, std::string const& folder) {
   if (!f.listing() && !f.has("adapters")) s.adapters.execution = AdapterExecution::none;
   f.group("adapters", "the adapters on the base model; without the block it answers alone",
           [&](Fields& g) { describe(g, s.adapters, trace); });
+  if (!f.listing() && !f.has("adapters")) {
+    for (std::string_view key : {"order", "patience"})
+      f.forbid(key, "without adapters there is one tenant, whose requests are served in order of arrival");
+    return describe_objective(f, s.objective);
+  }
   f.choice(
       "order", s.order, {ServeOrder::first_come, ServeOrder::grouped, ServeOrder::fair},
       "who is next: by arrival; first those whose adapter the batch has, then those whose adapter is in GPU "
       "memory; the tenant that was served least");
   f.quantity("patience", s.patience, kTime, "nobody passes who has waited longer; 0: no such bound");
-  f.group("objective", "what an answer must keep to count as goodput",
-          [&](Fields& g) { describe(g, s.objective); });
+  describe_objective(f, s.objective);
 }
 
 void take_lengths(Fields& f, Job& job) {

@@ -86,6 +86,19 @@ TEST(AdapterKernels, LaunchesOfTheirRelease) {
   EXPECT_EQ(adapter_host_time(kernels(engine(EngineKind::vllm), q)).value, 0);
 }
 
+// Attention is alike in dense and in sparse layers, whatever their numbers: also where these are the same.
+TEST(AdapterKernels, EveryKindOfLayerHasItsOwn) {
+  Architecture a = catalog_model("qwen3-30b-a3b");
+  std::vector<double> times;
+  for (int const dense : {0, 23, 24}) {
+    a.moe->first_dense_layers = dense;
+    times.push_back(
+        step_time(adapter_kernels(round_profile(), a, sglang(), variants({{16, {"q"}}})), {{64, 8}}));
+  }
+  EXPECT_NEAR(times[1], times[0], 1e-12);
+  EXPECT_NEAR(times[2], times[0], 1e-12);
+}
+
 TEST(AdapterKernels, GrowWithTokensAdaptersAndRank) {
   for (bool const padded : {true, false}) {
     AdapterKernels const k = kernels(sglang(), variants({{8, kAll}, {64, {"q", "v"}}}, padded));

@@ -26,6 +26,11 @@ TEST(Adapter, SquareProjections) {
 // x 80 layers = 32,768,000.
 TEST(Adapter, GroupedQueryShapes) {
   EXPECT_EQ(adapter_parameters(q_and_v(), test::model("llama-3-70b")), 32'768'000);
+  // More than an int of ranks: 65,536 x 32,768 = 2^31 of rank 1, 32,768,000 / 16 parameters each.
+  Adapter many = q_and_v();
+  many.rank = 65'536;
+  many.count = 32'768;
+  EXPECT_EQ(adapter_parameters(many, test::model("llama-3-70b")), (std::int64_t{1} << 31) * 2'048'000);
 }
 
 // All seven of Llama-3.1-8B (h 4096, kv 1024, f 14336), r 16, per layer: q, o 2 x 16 x 8,192; k, v 2 x 16 x

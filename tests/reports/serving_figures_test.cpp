@@ -61,6 +61,18 @@ TEST(ServingFigures, TheGpusTimeIsDividedWithoutRest) {
   EXPECT_EQ(f.used, 3);
 }
 
+// 0.1 s of kernels and 0.2 s of loads are the whole of 0.3 s, but for the last bit.
+TEST(ServingFigures, RoundingIsNoIdleTime) {
+  ServingLog log;
+  log.requests.push_back({seconds(0), seconds(0.1), seconds(0.3), 1, 2, 0, 0});
+  log.engines.resize(1);
+  log.engines[0].exposed = seconds(0.2);
+  log.engines[0].busy = log.engines[0].kernel_time = seconds(0.1);
+  double const run = 0.1 + 0.2;
+  ASSERT_GT(run - 0.1 - 0.2, 0);
+  EXPECT_EQ(time_of(serving_figures(log, seconds(run), 1).times, ServingTime::idle).value, 0);
+}
+
 // Rates: 3 / 6 without adapter, 6 / 7 of adapter 0, 5 / 2.5, 9 / 7. Sum 4.642857, of squares 6.637755:
 // 21.556122 / (4 x 6.637755).
 TEST(ServingFigures, FairnessIsJainsIndexOfTheTenantsRates) {

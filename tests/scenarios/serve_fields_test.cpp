@@ -86,6 +86,11 @@ TEST(ServeFields, WithoutAdaptersTheBaseModelAnswers) {
   ScenarioResult const r = read_scenario_text(text, "serve.yaml", {});
   ASSERT_TRUE(r.scenario) << format(r.problems);
   EXPECT_EQ(r.scenario->job.serve->adapters.execution, AdapterExecution::none);
+  for (std::string const key : {"order", "patience"}) {
+    Problem const p =
+        problem_of(read_scenario_text(text + "  " + key + ": fair\n", "serve.yaml", {}), "serve." + key);
+    EXPECT_NE(p.what.find("without adapters"), std::string::npos) << p.what;
+  }
 }
 
 TEST(ServeFields, BlocksOfTrainingAreRefused) {

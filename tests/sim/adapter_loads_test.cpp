@@ -165,6 +165,24 @@ TEST(AdapterLoads, AReadWaitsForRoom) {
   EXPECT_NEAR(at[1], 2 * cold, 2 * kFlow);
 }
 
+// Engines of 12 ranks, 0 on nodes 0 and 1, 1 on nodes 1 and 2, room for one adapter on each node. While
+// engine 1 copies adapter 0, engine 0 wants adapter 1, which finds room on node 0 alone, and then adapter 0,
+// which node 1 has: it must not keep it there from adapter 1, which holds node 0. So one comes after the
+// other. Of 27 layers of 80 a rank gets A whole and a quarter of B, 17.7 MB, two behind a port.
+TEST(AdapterLoads, LoadsOfSeveralNodesDoNotWaitForEachOther) {
+  Job job = job_of(4);
+  job.cluster.nodes = 3;
+  job.rollout.parallel.pp = 3;
+  job.serve->adapters.host_adapters = 1;
+  double const read = k70b / 10e9;
+  double const cold = read + kCall + 2 * 27.0 * 2 * 16 * (8192 + 2048) * 2 / kPcie;
+  auto const at = arrivals(job, {{0, 1, 0}, {read * 1.01, 0, 1}, {read * 1.02, 0, 0}});
+  EXPECT_NEAR(at[0], cold, kFlow);
+  EXPECT_NEAR(at[1], 2 * cold, 2 * kFlow);
+  EXPECT_NEAR(at[2], 3 * cold, 3 * kFlow);
+  EXPECT_DOUBLE_EQ(at[3], 3);
+}
+
 TEST(AdapterLoads, ColdLoadIsThatOfAnEngineAlone) {
   for (int tp : {1, 2, 4, 8}) {
     Job const job = job_of(tp);
