@@ -202,7 +202,7 @@ class TraceReader {
     }
     if (std::optional<double> const v = number_of(cell); v && *v < 0)
       return refuse_cell(adapter, cell, "is no adapter",
-                         "number them from 0; leave the cell empty to have one drawn");
+                         "number them from 0; leave the cell empty to ask for the base model");
     auto const [known, fresh] = names_.try_emplace(cell, static_cast<int>(names_.size()));
     if (fresh && known->second >= kMostAdapters)
       return refuse_cell(adapter, cell, "is one adapter too many", "write at most a million");

@@ -103,7 +103,7 @@ TEST(TraceFile, SaysWhereAndWhatInstead) {
            {head + "0,1,,0\n", "t.csv: line 2: column output: '' is not a length in tokens", ""},
            {head + "0,1,1e12,0\n", "t.csv: line 2: column output: '1e12' is not a length in tokens", ""},
            {head + "0,1,1,-1\n", "t.csv: line 2: column adapter: '-1' is no adapter",
-            "number them from 0; leave the cell empty to have one drawn"},
+            "number them from 0; leave the cell empty to ask for the base model"},
            {head + "0,1,1,7\n0,1,1,2147483647\n0,1,1,9\n",
             "t.csv: line 3: column adapter: adapter 2147483647 is beyond a million of them",
             "number them from 0"},
