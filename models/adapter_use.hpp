@@ -10,7 +10,7 @@ namespace rollcast {
 struct AdapterUse {
   std::int64_t loads = 0;          // into GPU memory
   std::int64_t storage_loads = 0;  // of these, from storage into the host first
-  std::int64_t hits = 0;           // admissions that found their adapter there
+  std::int64_t hits = 0;           // admissions that found their adapter there, or on its way
   std::int64_t evictions = 0;
   std::int64_t switches = 0;  // merged: an adapter out, another in
   std::int64_t peak_resident = 0;

@@ -139,7 +139,7 @@ void RolloutAdapters::admit(int sequence, Seconds now, KvPages& kv) {
   batch_.join(a);
   if (absent) want(a, now, kv);
   if (has_place(a)) queue_.move(a, AdapterPlace::batch);
-  if (!is_moved(a) || !resident_.is_there(a)) return;
+  if (!is_moved(a) || absent) return;
   if (!awaits_[static_cast<std::size_t>(a)]) ++use_.hits;
   awaits_[static_cast<std::size_t>(a)] = false;
 }

@@ -116,7 +116,9 @@ std::string tenants_part(ServingFigures const& f, TerminalPage const& page) {
   if (f.tenants < 2) return {};
   std::string out =
       "\n" + page.bold(fmt::format("Fairness between {} tenants (requests in brackets)", f.tenants)) + "\n";
-  out += fmt::format("  Jain's index of their tokens per second: {:.3f}\n", f.fairness);
+  out += fmt::format(
+      "  Jain's index of their tokens per second: {:.3f} (1: all alike, also who asks for more)\n",
+      f.fairness);
   auto const list = [&](char const* label, std::vector<TenantFigures> const& tenants,
                         Seconds TenantFigures::*by) {
     std::vector<std::string> items;

@@ -41,6 +41,9 @@ class ServeChecker {
       check_deployments();
       return std::move(problems_);
     }
+    if (job_.serve->order == ServeOrder::fair && job_.serve->patience.value > 0)
+      add("serve.patience", "where all wait for long, the order of arrival would undo the fair one",
+          "remove one of the two");
     check_ranks();
     check_pool();
     check_storage();

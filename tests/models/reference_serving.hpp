@@ -346,7 +346,7 @@ class ReferenceServing {
       grow(r, r.computed + r.chunk);
       if (absent) {
         load(a, a);
-      } else if (moves() && a >= 0 && at(a).state == Adapter::there) {
+      } else if (moves() && a >= 0) {
         if (!at(a).asked_for) ++use_.hits;
         at(a).asked_for = false;
       }

@@ -71,9 +71,9 @@ TEST(ServeFields, AdaptersInWords) {
 }
 
 TEST(ServeFields, OrderPatienceAndObjective) {
-  ServeOptions const s = served(
-      {"serve.order=fair", "serve.patience=2 s", "serve.objective={ttft: 2 s, tpot: 100 ms, latency: 30 s}"});
-  EXPECT_EQ(s.order, ServeOrder::fair);
+  ServeOptions const s = served({"serve.order=grouped", "serve.patience=2 s",
+                                 "serve.objective={ttft: 2 s, tpot: 100 ms, latency: 30 s}"});
+  EXPECT_EQ(s.order, ServeOrder::grouped);
   EXPECT_DOUBLE_EQ(s.patience.value, 2);
   EXPECT_DOUBLE_EQ(s.objective.ttft.value, 2);
   EXPECT_DOUBLE_EQ(s.objective.tpot.value, 0.1);
