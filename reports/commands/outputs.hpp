@@ -25,7 +25,8 @@ struct OutputOptions {
   bool incident = false;  // the timeline of an incident in place of the report
 };
 
-// Adds --json, --csv, --requests, --trace, --html, --log, --fail-on and --quiet; `options` must outlive the parse.
+// Adds --json, --csv, --requests, --trace, --html, --log, --fail-on and --quiet; `options` must outlive the
+// parse.
 void add_output_options(CLI::App& command, OutputOptions& options);
 
 // An option that names a file to be written; `path` must outlive the parse.
