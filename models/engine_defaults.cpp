@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "models/engine_versions.hpp"
+
 namespace rollcast {
 namespace {
 
@@ -13,6 +15,8 @@ constexpr std::string_view kVllm =
     "vLLM vllm/engine/arg_utils.py, get_batch_defaults: limits of the LLM class for cards below 70 GiB and "
     "the "
     "A100; graphs: vllm/config, _set_cudagraph_sizes, min(2 x max_num_seqs, 512)";
+constexpr std::string_view kFirstVllm =
+    "vLLM before 0.8: vllm/engine/arg_utils.py, create_engine_config; vllm/config.py, SchedulerConfig";
 constexpr std::string_view kSglang =
     "SGLang python/sglang/srt/server_args.py: chunked_prefill_size, cuda_graph_max_bs and "
     "mem_fraction_static by "
@@ -84,6 +88,19 @@ EngineDefaults engine_defaults(EngineKind engine, Gpu const& gpu, int tp) {
   EngineDefaults d = vllm(gpu);
   d.cuda_graph_tokens = 0;
   d.source = kHuggingFace;
+  return d;
+}
+
+EngineDefaults engine_defaults(EngineKind engine, std::string_view version, Gpu const& gpu, int tp,
+                               int context) {
+  EngineDefaults d = engine_defaults(engine, gpu, tp);
+  if (!is_first_vllm(engine, version)) return d;
+  constexpr int kLongContext = 32768;
+  constexpr int kPiece = 2048;
+  d.max_num_seqs = 256;
+  d.chunked_prefill = context > kLongContext && chunks_long_contexts(version);
+  d.max_num_batched_tokens = d.chunked_prefill ? kPiece : std::max(context, kPiece);
+  d.source = kFirstVllm;
   return d;
 }
 

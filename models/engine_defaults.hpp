@@ -17,6 +17,7 @@ struct EngineDefaults {
   double gpu_memory_utilization = 0;  // SGLang: mem_fraction_static
   bool async_scheduling = false;      // the next step is scheduled while the GPU runs this one
   std::string_view source;
+  bool chunked_prefill = true;
 };
 
 // SGLang's mem_fraction_static where it is not given (python/sglang/srt/server_args.py): card less reserve,
@@ -29,5 +30,12 @@ double sglang_static_fraction(Gpu const& gpu, EngineOptions const& e, int graph_
 
 // tp: ranks of one engine. Used as a library where an engine tells that from a server.
 EngineDefaults engine_defaults(EngineKind engine, Gpu const& gpu, int tp);
+
+// The same of a release, for a model of this context. vLLM before 0.8 (its first engine,
+// vllm/engine/arg_utils.py and SchedulerConfig of vllm/config.py): 256 sequences; contexts of up to 32,768
+// tokens, and all before 0.5.4, without chunked prefill, with as many tokens a step as the context, at least
+// 2,048; longer ones in pieces of 2,048.
+EngineDefaults engine_defaults(EngineKind engine, std::string_view version, Gpu const& gpu, int tp,
+                               int context);
 
 }  // namespace rollcast

@@ -62,9 +62,13 @@ KvSizing kv_sizing(EngineKind engine, std::string_view version) {
   return sizing;
 }
 
-bool prompts_apart(EngineOptions const& e) {
-  return e.kind == EngineKind::vllm && !e.chunked_prefill && before(e.version, {0, 8, 0});
+bool is_first_vllm(EngineKind engine, std::string_view version) {
+  return engine == EngineKind::vllm && before(version, {0, 8, 0});
 }
+
+bool chunks_long_contexts(std::string_view version) { return !before(version, {0, 5, 4}); }
+
+bool prompts_apart(EngineOptions const& e) { return is_first_vllm(e.kind, e.version) && !e.chunked_prefill; }
 
 AdapterRelease adapter_release(EngineKind engine, std::string_view version) {
   constexpr Seconds kDirect = us(43);

@@ -38,6 +38,10 @@ struct KvSizing {
 // Other engines: own growth alone.
 KvSizing kv_sizing(EngineKind engine, std::string_view version);
 
+// vLLM before 0.8, and of it the releases that cut the prompts of long contexts into chunks by themselves.
+bool is_first_vllm(EngineKind engine, std::string_view version);
+bool chunks_long_contexts(std::string_view version);
+
 // Whether prompts have steps of their own, before which decoding waits: vLLM before 0.8 (V1) where it does
 // not cut prompts into chunks (vllm/core/scheduler.py, _schedule_default).
 bool prompts_apart(EngineOptions const& e);

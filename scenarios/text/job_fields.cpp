@@ -189,7 +189,7 @@ void describe_kv(Fields& f, EngineOptions& e) {
 
 }  // namespace
 
-void describe(Fields& f, EngineOptions& e, Gpu const& gpu) {
+void describe(Fields& f, EngineOptions& e, Gpu const& gpu, int context) {
   f.choice("engine", e.kind, {EngineKind::vllm, EngineKind::sglang, EngineKind::trtllm, EngineKind::hf},
            "rollout engine; hf: generate() of Transformers, one padded batch at a time");
   f.text("version", e.version,
@@ -200,17 +200,22 @@ void describe(Fields& f, EngineOptions& e, Gpu const& gpu) {
     g.integer("pp", e.parallel.pp, kRanks, "pipeline stages of one engine");
     g.integer("ep", e.parallel.ep, kRanks, "ranks that share the experts");
   });
-  EngineDefaults const own = engine_defaults(e.kind, gpu, e.parallel.tp);
+  f.integer("max_model_len", e.max_model_len, kTokens,
+            "longest sequence, prompt and response; 0: what the workload can reach");
+  EngineDefaults const own =
+      engine_defaults(e.kind, e.version, gpu, e.parallel.tp, e.max_model_len > 0 ? e.max_model_len : context);
   std::vector<SourceNote> const notes = {{"max_num_seqs", std::string(own.source)},
                                          {"max_num_batched_tokens", std::string(own.source)},
                                          {"gpu_memory_utilization", std::string(own.source)},
                                          {"async_scheduling", std::string(own.source)},
+                                         {"chunked_prefill", std::string(own.source)},
                                          {"block_size", std::string(own.source)}};
   if (!f.listing()) {
     e.max_num_seqs = own.max_num_seqs;
     e.max_num_batched_tokens = own.max_num_batched_tokens;
     e.gpu_memory_utilization = own.gpu_memory_utilization;
     e.async_scheduling = own.async_scheduling;
+    e.chunked_prefill = own.chunked_prefill;
     e.block_size = own.block_size;
     f.set_from("default", &notes);
   }
@@ -245,8 +250,6 @@ void describe(Fields& f, EngineOptions& e, Gpu const& gpu) {
   f.integer("max_num_batched_tokens", e.max_num_batched_tokens, {1, 1e8, false},
             "tokens in one step at most");
   if (f.listing()) f.rows().back().fallback = "the engine's for the card";
-  f.integer("max_model_len", e.max_model_len, kTokens,
-            "longest sequence, prompt and response; 0: what the workload can reach");
   f.flag("chunked_prefill", e.chunked_prefill, "long prompts are computed in pieces between decode steps");
   f.flag("prefix_caching", e.prefix_caching, "equal prompts share their KV pages");
   f.flag("cuda_graphs", e.cuda_graphs, "decode steps replay CUDA graphs");

@@ -9,7 +9,8 @@ namespace rollcast {
 void describe(Fields& f, Algorithm& a);
 void describe(Fields& f, TrainerOptions& t);
 // gpu: of the engine's pool; limits that the file does not give are the engine's own for it.
-void describe(Fields& f, EngineOptions& e, Gpu const& gpu);
+// context: of the model.
+void describe(Fields& f, EngineOptions& e, Gpu const& gpu, int context);
 void describe(Fields& f, FrameworkOptions& o);
 void describe(Fields& f, Scoring& s);
 void describe(Fields& f, ValidationOptions& v);

@@ -248,7 +248,8 @@ void read_rollout(Fields& f, Job& job) {
   f.group("rollout", "the engine that generates (grpo, ppo, serve)", [&](Fields& g) {
     read_pool(g, "pool", job, job.role_pools.rollout, "the engines' pool; default: the first");
     std::vector<Pool> const pools = pools_of(job);
-    describe(g, job.rollout, pools[static_cast<std::size_t>(job.role_pools.rollout)].cluster.node.gpu);
+    describe(g, job.rollout, pools[static_cast<std::size_t>(job.role_pools.rollout)].cluster.node.gpu,
+             job.model.max_context);
   });
   read_schedule(f, job.schedule);
   if (!f.listing()) cut_train_batch(f, job);
@@ -290,7 +291,7 @@ void read_serving(Fields& f, Job& job, ScenarioPlace const& place) {
   if (job.serve->arrivals.kind != ArrivalKind::trace) read_workload(f, job, place);
   f.group("rollout", "the engine that generates", [&](Fields& g) {
     prepare_serving_engine(g, job);
-    describe(g, job.rollout, job.cluster.node.gpu);
+    describe(g, job.rollout, job.cluster.node.gpu, job.model.max_context);
   });
 }
 

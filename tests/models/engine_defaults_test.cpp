@@ -84,5 +84,25 @@ TEST(EngineDefaults, ReserveOfSglang) {
   EXPECT_DOUBLE_EQ(sglang_static_fraction(gpu, whole, 512), (81'920 - 10'240) / 81'920.0);
 }
 
+// Llama-2's 4,096 tokens in one step; Llama-3.1's 131,072 in pieces of 2,048 from 0.5.4 on; V1 from 0.8.
+TEST(EngineDefaults, EarlyVllmTakesShortPromptsWhole) {
+  Gpu const& gpu = *find_gpu(builtin_catalog(), "h100-sxm");
+  auto const of = [&](char const* version, int context) {
+    return engine_defaults(EngineKind::vllm, version, gpu, 1, context);
+  };
+  EXPECT_FALSE(of("0.6.5", 4096).chunked_prefill);
+  EXPECT_EQ(of("0.6.5", 4096).max_num_batched_tokens, 4096);
+  EXPECT_EQ(of("0.6.5", 1024).max_num_batched_tokens, 2048);
+  EXPECT_EQ(of("0.6.5", 4096).max_num_seqs, 256);
+  EXPECT_TRUE(of("0.6.5", 131072).chunked_prefill);
+  EXPECT_EQ(of("0.6.5", 131072).max_num_batched_tokens, 2048);
+  EXPECT_FALSE(of("0.4.2", 131072).chunked_prefill);
+  for (char const* later : {"0.8.0", ""}) {
+    EXPECT_TRUE(of(later, 4096).chunked_prefill);
+    EXPECT_EQ(of(later, 4096).max_num_seqs, 1024);
+  }
+  EXPECT_TRUE(engine_defaults(EngineKind::sglang, "0.4.0", gpu, 1, 4096).chunked_prefill);
+}
+
 }  // namespace
 }  // namespace rollcast
