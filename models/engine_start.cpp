@@ -55,11 +55,14 @@ std::string refusal_of(Job const& job, EngineLimits const& l, KvBudget const& bu
                          kv_pages_of(l, budget.left) * e.block_size, budget.formula,
                          slots_text(job, l, budget));
     case StartProblem::too_few_slots:
-      return fmt::format("{} slots for adapters, samples of {} versions are under way (max_staleness + 1{})",
-                         e.adapter_slots, l.slots_needed,
-                         job.algorithm.adapter->count > 1
-                             ? fmt::format(" of each of the {} adapters", job.algorithm.adapter->count)
-                             : "");
+      return fmt::format(
+          "{} slots for adapters, samples of {} versions are under way (max_staleness + 1{}): write "
+          "rollout.adapter_slots: {}",
+          e.adapter_slots, l.slots_needed,
+          job.algorithm.adapter->count > 1
+              ? fmt::format(" of each of the {} adapters", job.algorithm.adapter->count)
+              : "",
+          l.slots_needed);
     case StartProblem::no_room_for_adapter:
       return fmt::format("an adapter takes {} KV pages and one sequence of {} tokens {}, there are {} ({})",
                          l.adapter_pages, l.longest, (l.longest + l.block_size - 1) / l.block_size,

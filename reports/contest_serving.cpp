@@ -111,9 +111,9 @@ std::string serving_verdict(Contest const& c) {
   std::string const interval = interval_text(*c.speed.against, c.seeds.size());
   std::string const rate = in_time ? "requests in time" : "requests per second";
   if (!c.speed.decided() || c.speed.against->ratio < kLeastRatio)
-    return fmt::format(
-        "There is no difference that we can tell between {} and {} in {}: the ratio is {:.3g} ({}); {}.",
-        best, next, rate, c.speed.against->ratio, interval, first_tokens(winner, other));
+    return fmt::format("There is {} between {} and {} in {}: the ratio is {:.3g} ({}); {}.",
+                       c.speed.decided() ? "hardly a difference" : "no difference that we can tell", best,
+                       next, rate, c.speed.against->ratio, interval, first_tokens(winner, other));
   std::string out = fmt::format("{} serves {:.3g} times as many {} as {} ({})", best, c.speed.against->ratio,
                                 rate, next, interval);
   std::string const why = reason(c, winner, other);

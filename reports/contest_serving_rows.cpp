@@ -95,7 +95,7 @@ std::vector<ContestRow> serving_rows(Contest const& c) {
     double const loads = s[C::loads].value_or(0);
     if (!(loads > 0)) return std::string();
     auto const hits = s[C::hit_share];
-    return hits ? fmt::format("{:.4g}, {} were there", loads, percent(*hits)) : digits_text(loads);
+    return hits ? fmt::format("{:.4g}, {} found theirs", loads, percent(*hits)) : digits_text(loads);
   }));
   rows.push_back(row_of("switches", [](ServingHeadline const& s) {
     double const n = s[C::switches].value_or(0);

@@ -75,6 +75,8 @@ void add_rates(ServingLog const& log, ServingFigures& f) {
   f.span = end - start;
   if (f.span < us(0.001)) return;
   f.requests_per_second = requests / f.span.value;
+  Seconds const coming = log.requests.back().arrival - log.requests.front().arrival;
+  f.offered = coming > Seconds(0) ? (requests - 1) / coming.value : 0;
   f.output_tokens_per_second = static_cast<double>(f.response_tokens) / f.span.value;
   f.total_tokens_per_second = static_cast<double>(f.prompt_tokens + f.response_tokens) / f.span.value;
   f.goodput = static_cast<double>(f.in_time) / f.span.value;
@@ -98,8 +100,11 @@ void add_use(ServingLog const& log, Seconds run, std::int64_t gpus, ServingFigur
     all.moved += u.moved;
   }
   if (all.steps > 0) f.distinct_per_step = all.distinct_steps / static_cast<double>(all.steps);
-  if (std::int64_t const wanted = all.hits + all.loads; wanted > 0)
-    f.hit_share = static_cast<double>(all.hits) / static_cast<double>(wanted);
+  auto const asking = std::count_if(log.requests.begin(), log.requests.end(),
+                                    [](ServedRequest const& r) { return r.adapter >= 0; });
+  // One that was preempted is admitted again.
+  if (asking > 0 && all.hits + all.loads > 0)
+    f.hit_share = std::min(1.0, static_cast<double>(all.hits) / static_cast<double>(asking));
 
   auto const gpu_time = static_cast<double>(gpus) / static_cast<double>(f.requests);
   double const of_engine = gpu_time / static_cast<double>(std::max<std::size_t>(1, log.engines.size()));

@@ -61,6 +61,7 @@ struct ServingFigures {
   std::int64_t response_tokens = 0;
   Seconds span;
   double requests_per_second = 0;
+  double offered = 0;  // requests a second until the last one has come; 0: all came at once
   double output_tokens_per_second = 0;
   double total_tokens_per_second = 0;  // prompts and responses
   LatencyFigures ttft;
@@ -78,7 +79,7 @@ struct ServingFigures {
   int used = 0;                             // of them, with a request
   std::optional<double> distinct_per_step;  // absent: steps were not counted
   AdapterUse use;                           // sums over the engines; peaks are the largest of one
-  std::optional<double> hit_share;          // hits / (hits + loads)
+  std::optional<double> hit_share;          // of the requests with one, that found it there
   ServingTimes times{};
 
   int tenants = 0;

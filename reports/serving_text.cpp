@@ -71,7 +71,7 @@ std::string loads_text(ServingFigures const& f) {
   std::string out = fmt::format("{}", u.loads);
   if (u.storage_loads > 0) out += fmt::format(" ({} of them from storage first)", u.storage_loads);
   out += fmt::format(", {} in all", format(u.moved));
-  if (f.hit_share) out += fmt::format("; {} of what was wanted was there", percent(*f.hit_share));
+  if (f.hit_share) out += fmt::format("; {} of the requests found theirs there", percent(*f.hit_share));
   if (u.evictions > 0) out += fmt::format(", {} evicted", u.evictions);
   if (u.load_time.value > 0)
     out += fmt::format("; they took {}: {} hidden behind steps, {} exposed", format(u.load_time),
@@ -241,6 +241,7 @@ std::string serving_summary(Analysis const& a) {
                   rate_text(f.output_tokens_per_second), rate_text(f.total_tokens_per_second));
   if (a.gpus > 0)
     out += fmt::format(" ({} a GPU)", rate_text(f.total_tokens_per_second / static_cast<double>(a.gpus)));
+  if (f.offered > 0) out += fmt::format("; {} requests a second come", rate_text(f.offered));
   out += fmt::format("; in the mean {}", in_flight_text(f));
   if (a.preemptions > 0) out += fmt::format("; {} preemptions", a.preemptions);
   return out + ".";
@@ -259,8 +260,10 @@ char const* advice(ServingTime part, AdapterExecution execution) {
       return execution == AdapterExecution::split
                  ? "further forwards: a batch is computed once for each of its adapters; batched execution "
                    "computes the base model once for all"
-                 : "adapters in steps: own ranks in place of padded ones, fewer adapters in a batch (order: "
-                   "grouped) or smaller ranks make their kernels cheaper";
+                 : "adapters in steps: kernels beside fewer projections (of adapters in slots vLLM runs them "
+                   "beside all, of a "
+                   "unified pool beside the targets), own or smaller ranks and fewer adapters in a batch are "
+                   "cheaper";
     case ServingTime::loads:
       return "waits for loads: overlapped loading with prefetch, more slots, or more adapters in host memory "
              "hide or avoid them";

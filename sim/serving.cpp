@@ -220,6 +220,10 @@ void set_up_serving(RunState& run) {
 }
 
 void run_serving(RunState& run) {
+  if (run.adapters && run.adapters->options.execution == AdapterExecution::batched)
+    run.log.notes.emplace_back(
+        "kernels of adapters are priced by what Punica published (A100) and bytes, not by the profile's "
+        "tables");
   Batch batch;
   Seconds const start = run.engine.now();
   if (!run_phase(run, batch, Phase::generate)) return;

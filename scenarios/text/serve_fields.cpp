@@ -209,12 +209,14 @@ void read_tenants(Fields& f, ServedAdapters& a, TraceFile const& trace) {
 }
 
 void describe_pool(Fields& f, ServedAdapters& a) {
-  f.choice(
-      "pool", a.pool, {AdapterPool::fixed, AdapterPool::unified},
-      "where adapters lie in GPU memory: in slots for the largest rank, reserved at the start; in KV pages "
-      "(S-LoRA)");
+  f.choice("pool", a.pool, {AdapterPool::fixed, AdapterPool::unified},
+           "where adapters lie in GPU memory: in slots for the largest rank, reserved at the start, with "
+           "kernels beside "
+           "every projection that vLLM wraps; in KV pages, with kernels beside the targets alone (S-LoRA)");
   f.integer("slots", a.slots, kAdaptersOrNone,
-            "fixed: adapters that fit; 0: one for each adapter, at most max_num_seqs; merged: two");
+            "fixed: adapters that fit, each with room for what the variants target (vLLM: at least that); 0: "
+            "one for each "
+            "adapter, at most max_num_seqs; merged: two");
   f.quantity("pool_bytes", a.pool_bytes, kNotNegative,
              "fixed: of a rank, in place of slots: as many as it holds; 0: slots");
   f.choice("eviction", a.eviction, {AdapterEviction::lru, AdapterEviction::popularity},
@@ -289,7 +291,9 @@ void describe(Fields& f, ServeOptions& s, std::string const& folder) {
   }
   f.choice(
       "order", s.order, {ServeOrder::first_come, ServeOrder::grouped, ServeOrder::fair},
-      "who is next: by arrival; first those whose adapter the batch has, then those whose adapter is in GPU "
+      "who is next: by arrival, but who cannot join the batch is passed over (vLLM), so that a merged "
+      "adapter goes on "
+      "while it has requests; first those whose adapter the batch has, then those whose adapter is in GPU "
       "memory; the tenant that was served least");
   f.quantity("patience", s.patience, kTime, "nobody passes who has waited longer; 0: no such bound");
   describe_objective(f, s.objective);

@@ -101,7 +101,7 @@ TEST(ContestServing, ARateThatTheArrivalsDecideIsNoDifference) {
       contest({contender("a", {run_of(2.01, std::nullopt)}), contender("b", {run_of(2, std::nullopt)})}, {1},
               1, std::nullopt);
   EXPECT_EQ(verdict(c),
-            "There is no difference that we can tell between a and b in requests per second: the ratio is 1 "
+            "There is hardly a difference between a and b in requests per second: the ratio is 1 "
             "(one seed, so without an interval); at p99 the first token comes after 500 ms and 500 ms.");
 }
 

@@ -57,7 +57,7 @@ TEST(ServingFigures, TheGpusTimeIsDividedWithoutRest) {
   EXPECT_NEAR(time_of(f.times, ServingTime::idle).value, 1.6, 1e-12);
   EXPECT_DOUBLE_EQ(kernel_share(f).value(), 0.1);
   EXPECT_DOUBLE_EQ(f.distinct_per_step.value(), 1.5);  // (60 + 15) / (40 + 10)
-  EXPECT_DOUBLE_EQ(f.hit_share.value(), 0.2);          // 1 / (1 + 4)
+  EXPECT_DOUBLE_EQ(f.hit_share.value(), 0.25);         // 1 of 4
   EXPECT_EQ(f.used, 3);
 }
 
