@@ -8,6 +8,7 @@
 #include "models/adapter.hpp"
 #include "models/engine_layout.hpp"
 #include "models/layer_prices.hpp"
+#include "models/shard_rect.hpp"
 #include "models/sharding.hpp"
 #include "models/training.hpp"
 
@@ -16,8 +17,6 @@ namespace {
 
 constexpr double kElement = 2;
 constexpr int kMergedAndNext = 2;
-
-std::int64_t divided(std::int64_t n, int parts) { return (n + parts - 1) / parts; }
 
 // Ranks that cut a tensor of the layer, and its copies on one of them.
 struct Share {
@@ -29,26 +28,7 @@ Share share_of(Tensor const& t, EngineOptions const& e) {
   EngineLayout const layout = engine_layout(e);
   if (!t.expert) return {layout.own.tp, t.copies};
   int const ep = layout.experts.ep;
-  return {ep > 1 ? 1 : layout.experts.tp, divided(t.copies, ep)};
-}
-
-// Elements of both factors on one rank.
-std::int64_t factors_on_rank(Architecture const& a, Tensor const& t, Share s, int rank, bool fully_sharded) {
-  std::int64_t const whole_a = rank * t.columns;
-  std::int64_t const whole_b = rank * t.rows;
-  switch (t.split) {
-    case Split::rows:
-    case Split::vocab: {
-      std::int64_t const rows =
-          t.kv ? t.rows / a.kv_heads * divided(a.kv_heads, s.cut) : divided(t.rows, s.cut);
-      return (fully_sharded ? divided(rank, s.cut) * t.columns : whole_a) + rank * rows;
-    }
-    case Split::columns:
-      return rank * divided(t.columns, s.cut) + (fully_sharded ? rank * divided(t.rows, s.cut) : whole_b);
-    case Split::replicated:
-      break;
-  }
-  return whole_a + whole_b;
+  return {ep > 1 ? 1 : layout.experts.tp, divide_up(t.copies, ep)};
 }
 
 // Largest sum over the stages of what of_tensor gives for each target.
@@ -108,7 +88,7 @@ Bytes adapter_rank_bytes(Architecture const& a, EngineOptions const& e, AdapterV
                          bool fully_sharded) {
   return bytes(kElement * largest_stage(a, e, v, [&](Tensor const& t) {
                  Share const s = share_of(t, e);
-                 return s.copies * factors_on_rank(a, t, s, v.rank, fully_sharded);
+                 return s.copies * adapter_shard(t, a, v.rank, s.cut, fully_sharded);
                }));
 }
 

@@ -1,12 +1,9 @@
 // Bytes of LoRA adapters in a rollout engine, in bf16: whole, on one rank, in the slots of a fixed pool, in
 // KV pages.
 //
-// On a rank the pair A [rank, in], B [out, rank] of a projection follows the projection (vLLM lora/layers):
-//   q, k, v, gate, up   B cut by tp along `out` (k and v by whole heads, copied beyond their number), A whole
-//   o, down             A cut along `in`, B whole
-//   fully sharded       both: A of the first kind along `rank`, B of the second along `out`
-// Experts are whole on ep ranks, else cut as the other projections. With pp the largest stage counts. With
-// data-parallel attention all but the experts is whole on every rank.
+// On a rank the pair of a projection follows the projection (vLLM lora/layers): adapter_shard in
+// models/sharding.hpp. Experts are whole on ep ranks, else cut as the other projections. With pp the largest
+// stage counts. With data-parallel attention all but the experts is whole on every rank.
 //
 // Llama-3-70B, q and v as 8,192 x 8,192, rank 16: 80 x 2 x 16 x 16,384 x 2 B = 83.886 MB; 4 GB hold 47.
 #pragma once

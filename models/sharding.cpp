@@ -19,14 +19,10 @@ int cut_of(Tensor const& t, Parallel const& p) { return t.expert ? p.expert_tp()
 
 std::int64_t local_copies(Tensor const& t, int ep) { return t.expert ? divide_up(t.copies, ep) : t.copies; }
 
-// The pair follows its layer: the factor on the cut side is cut, the other one whole.
 std::int64_t adapter_shard(Adapter const& adapter, Tensor const& t, Architecture const& a,
                            Parallel const& p) {
   if (!is_target(adapter, t)) return 0;
-  int const cut = cut_of(t, p);
-  std::int64_t const rows = t.split == Split::rows ? cut_rows(t, a, cut) : t.rows;
-  std::int64_t const columns = t.split == Split::columns ? divide_up(t.columns, cut) : t.columns;
-  return std::int64_t{adapter.count} * adapter.rank * (rows + columns) * local_copies(t, p.ep);
+  return adapter.count * adapter_shard(t, a, adapter.rank, cut_of(t, p)) * local_copies(t, p.ep);
 }
 
 bool is_input(Tensor const& t) { return t.name.starts_with("embed_") || t.name.starts_with("project_in"); }
@@ -49,6 +45,16 @@ std::int64_t shard_count(Tensor const& t, Architecture const& a, Parallel const&
       return divide_up(t.rows, cut) * t.columns * copies;
   }
   return 0;
+}
+
+std::int64_t adapter_shard(Tensor const& t, Architecture const& a, int rank, int cut, bool both_cut) {
+  bool const by_rows = t.split == Split::rows;
+  bool const by_columns = t.split == Split::columns;
+  std::int64_t const rank_of_a = by_rows && both_cut ? divide_up(rank, cut) : rank;
+  std::int64_t const columns_of_a = by_columns ? divide_up(t.columns, cut) : t.columns;
+  std::int64_t rows_of_b = by_rows ? cut_rows(t, a, cut) : t.rows;
+  if (by_columns && both_cut) rows_of_b = divide_up(t.rows, cut);
+  return rank_of_a * columns_of_a + rank * rows_of_b;
 }
 
 std::vector<Tensor> outer_tensors(Architecture const& a, Stage const& s, Head head) {

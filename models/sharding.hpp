@@ -19,6 +19,12 @@ enum class Head { vocabulary, scalar };
 // one per rank; experts divided by ep and their matrices by etp; replicated tensors whole.
 std::int64_t shard_count(Tensor const& t, Architecture const& a, Parallel const& p);
 
+// Elements of an adapter's pair A [rank, in], B [out, rank] on one of the `cut` ranks that share the matrix
+// of a layer, one copy of it. The pair follows its matrix: the factor on the cut side is cut, B of q, k, v,
+// gate, up along `out` and A of o, down along `in`; the other one is whole, or with both_cut (vLLM's
+// fully_sharded_loras) cut too, A of the first kind along `rank` and B of the second along `out`.
+std::int64_t adapter_shard(Tensor const& t, Architecture const& a, int rank, int cut, bool both_cut = false);
+
 // Tensors of one pipeline stage. The first stage holds embedding and positions, the last final norm and head.
 // With tied embeddings and more than one stage the last stage holds its own copy of the embedding as its
 // head.
